@@ -1,0 +1,47 @@
+# A thin front: CMake builds, the scripts in dev/ do the rest.
+
+PREFIX ?= /usr/local
+ONLY ?=
+
+.PHONY: help run check bench build install format lint clean
+
+help:
+	@echo 'make run      install missing packages, build, show what runnel does'
+	@echo 'make check    all builds and all tests; takes minutes'
+	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks'
+	@echo 'make build    the optimised build, in build/release'
+	@echo 'make install  install it; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
+	@echo 'make format   bring all C files into the style of .clang-format'
+	@echo 'make lint     look for bugs with clang-tidy'
+	@echo 'make clean    remove build/'
+
+run:
+	@dev/setup
+	@echo '== build: build/release'
+	@dev/build release
+	@dev/demo
+
+check:
+	@dev/setup
+	@dev/check
+
+bench:
+	@dev/setup
+	@echo '== build: build/release'
+	@dev/build release
+	@bench/run $(if $(ONLY),--only $(ONLY))
+
+build:
+	@dev/build release
+
+install: build
+	@cmake --install build/release --prefix '$(PREFIX)'
+
+format:
+	@dev/format
+
+lint:
+	@dev/lint
+
+clean:
+	rm -rf build

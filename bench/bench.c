@@ -1,0 +1,69 @@
+/* bench.c - the table of our benchmarks, and the runtime they run in. */
+#include "ours.h"
+
+static const struct bench table[] = {
+    {"spawn_one", bench_spawn_one, 0},
+    {"spawn_batch", bench_spawn_batch, 0},
+    {"group10", bench_group10, 0},
+    {"group100", bench_group100, 0},
+    {"yield2", bench_yield2, 0},
+    {"yield1000", bench_yield1000, 0},
+    {"million_tasks", bench_million_tasks, 1000000},
+    {"skynet", bench_skynet, 1000000},
+    {"pingpong", bench_pingpong, 0},
+    {"buffered_1p1c", bench_buffered_1p1c, 0},
+    {"buffered_4p4c", bench_buffered_4p4c, 0},
+    {"select2", bench_select2, 0},
+    {"select8", bench_select8, 0},
+    {"select2_ready", bench_select2_ready, 0},
+    {"select8_ready", bench_select8_ready, 0},
+    {"select_default", bench_select_default, 0},
+    {"mutex", bench_mutex, 0},
+    {"mutex_yield", bench_mutex_yield, 0},
+    {"timer", bench_timer, 0},
+};
+
+rn_scope *
+bench_open(void)
+{
+    rn_scope *scope;
+    bench_check(rn_scope_open(RN_NEVER, &scope) == 0, "rn_scope_open");
+    return scope;
+}
+
+void
+bench_close(rn_scope *scope)
+{
+    bench_check(rn_scope_close(scope) == 0, "rn_scope_close");
+}
+
+void
+bench_go(rn_scope *scope, rn_task_fn *fn, void *arg)
+{
+    bench_check(rn_go(scope, fn, arg) == 0, "rn_go");
+}
+
+rn_chan *
+bench_chan(size_t capacity)
+{
+    rn_chan *chan;
+    bench_check(rn_chan_new(sizeof(int64_t), capacity, &chan) == 0,
+                "rn_chan_new");
+    return chan;
+}
+
+static int
+measure(void *arg)
+{
+    bench_measure(arg);
+    return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct bench_args args;
+    bench_parse(&args, argc, argv, table, sizeof table / sizeof *table);
+    rn_options options = {.workers = args.workers};
+    return rn_run(&options, measure, &args) < 0;
+}

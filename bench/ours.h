@@ -1,0 +1,52 @@
+/* ours.h - the benchmarks of the library itself; bench/README.md says what
+ * each does. They run inside the main task. */
+#ifndef BENCH_OURS_H
+#define BENCH_OURS_H
+
+#include "bench.h"
+#include <runnel/runnel.h>
+
+uint64_t bench_spawn_one(uint64_t n);
+uint64_t bench_spawn_batch(uint64_t n);
+uint64_t bench_group10(uint64_t n);
+uint64_t bench_group100(uint64_t n);
+uint64_t bench_yield2(uint64_t n);
+uint64_t bench_yield1000(uint64_t n);
+uint64_t bench_million_tasks(uint64_t n);
+uint64_t bench_skynet(uint64_t n);
+
+uint64_t bench_pingpong(uint64_t n);
+uint64_t bench_buffered_1p1c(uint64_t n);
+uint64_t bench_buffered_4p4c(uint64_t n);
+
+uint64_t bench_select2(uint64_t n);
+uint64_t bench_select8(uint64_t n);
+uint64_t bench_select2_ready(uint64_t n);
+uint64_t bench_select8_ready(uint64_t n);
+uint64_t bench_select_default(uint64_t n);
+
+uint64_t bench_mutex(uint64_t n);
+uint64_t bench_mutex_yield(uint64_t n);
+uint64_t bench_timer(uint64_t n);
+
+/* The library's calls, ending the program where they fail. */
+rn_scope *bench_open(void);
+void bench_close(rn_scope *scope);
+void bench_go(rn_scope *scope, rn_task_fn *fn, void *arg);
+rn_chan *bench_chan(size_t capacity);
+
+static inline void
+bench_send(rn_chan *chan, int64_t value)
+{
+    bench_check(rn_chan_send(chan, &value, RN_NEVER) == 0, "rn_chan_send");
+}
+
+static inline int64_t
+bench_recv(rn_chan *chan)
+{
+    int64_t value;
+    bench_check(rn_chan_recv(chan, &value, RN_NEVER) == 0, "rn_chan_recv");
+    return value;
+}
+
+#endif

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var table = []bench{
+	{"spawn_one", spawnOne, 0},
+	{"spawn_batch", spawnBatch, 0},
+	{"group10", func(n int) int { return groups(n, 10) }, 0},
+	{"group100", func(n int) int { return groups(n, 100) }, 0},
+	{"yield2", func(n int) int { return yields(n, 2) }, 0},
+	{"yield1000", func(n int) int { return yields(n, 1000) }, 0},
+	{"million_tasks", millionTasks, 1000000},
+	{"skynet", skynet, 1000000},
+	{"pingpong", pingpong, 0},
+	{"buffered_1p1c", func(n int) int { return buffered(n, 1) }, 0},
+	{"buffered_4p4c", func(n int) int { return buffered(n, 4) }, 0},
+	{"select2", select2, 0},
+	{"select8", select8, 0},
+	{"select2_ready", select2Ready, 0},
+	{"select8_ready", select8Ready, 0},
+	{"select_default", selectDefault, 0},
+	{"mutex", mutex, 0},
+	{"mutex_yield", mutexYield, 0},
+	{"timer", timer, 0},
+}
+
+func countOne(count *int, wg *sync.WaitGroup) {
+	*count++
+	wg.Done()
+}
+
+func spawnOne(n int) int {
+	var wg sync.WaitGroup
+	count := 0
+	for i := 0; i < n; i++ {
+		wg.Add(1)
+		go countOne(&count, &wg)
+		wg.Wait()
+	}
+	check(count == n, "tasks that ran")
+	return n
+}
+
+func groups(n, size int) int {
+	slots := make([]int, size)
+	for i := 0; i < n; i++ {
+		var wg sync.WaitGroup
+		wg.Add(size)
+		for j := 0; j < size; j++ {
+			go countOne(&slots[j], &wg)
+		}
+		wg.Wait()
+	}
+	sum := 0
+	for _, count := range slots {
+		sum += count
+	}
+	check(sum == n*size, "tasks that ran")
+	return n
+}
+
+func spawnBatch(n int) int { return groups(share(n, 1000), 1000) * 1000 }
+
+func yields(n, tasks int) int {
+	var wg sync.WaitGroup
+	done := make([]int, tasks)
+	rounds := share(n, tasks)
+	wg.Add(tasks)
+	for i := 0; i < tasks; i++ {
+		go func(done *int) {
+			i := 0
+			for ; i < rounds; i++ {
+				runtime.Gosched()
+			}
+			*done = i
+			wg.Done()
+		}(&done[i])
+	}
+	wg.Wait()
+	sum := 0
+	for _, count := range done {
+		sum += count
+	}
+	return sum
+}
+
+func millionTasks(n int) int {
+	var here, ended sync.WaitGroup
+	var woken int64
+	gate := make(chan struct{})
+	before := rss()
+	here.Add(n)
+	ended.Add(n)
+	for i := 0; i < n; i++ {
+		go func() {
+			here.Done()
+			<-gate
+			atomic.AddInt64(&woken, 1)
+			ended.Done()
+		}()
+	}
+	here.Wait()
+	bytesEach = (rss() - before) / float64(n)
+	close(gate)
+	ended.Wait()
+	return int(woken)
+}
+
+func skynetNode(parent chan<- int, first, leaves int) {
+	if leaves == 1 {
+		parent <- first
+		return
+	}
+	c := make(chan int)
+	for i := 0; i < 10; i++ {
+		go skynetNode(c, first+i*(leaves/10), leaves/10)
+	}
+	sum := 0
+	for i := 0; i < 10; i++ {
+		sum += <-c
+	}
+	parent <- sum
+}
+
+func skynet(n int) int {
+	leaves, tasks := 1, 1
+	for leaves < n {
+		leaves *= 10
+		tasks += leaves
+	}
+	c := make(chan int)
+	go skynetNode(c, 0, leaves)
+	check(<-c == leaves*(leaves-1)/2, "sum of the leaves")
+	return tasks
+}
+
+func pingpong(n int) int {
+	ping, pong := make(chan int), make(chan int)
+	go func() {
+		for v := range ping {
+			pong <- v + 1
+		}
+		close(pong)
+	}()
+	v := 0
+	for i := 0; i < n; i++ {
+		ping <- v
+		v = <-pong
+	}
+	close(ping)
+	<-pong
+	check(v == n, "round trips")
+	return n
+}
+
+func buffered(n, pairs int) int {
+	c := make(chan int, 128)
+	var producers, consumers sync.WaitGroup
+	each := share(n, pairs)
+	items, sums := make([]int, pairs), make([]int, pairs)
+	producers.Add(pairs)
+	consumers.Add(pairs)
+	for i := 0; i < pairs; i++ {
+		go func(i int) {
+			for v := range c {
+				items[i]++
+				sums[i] += v
+			}
+			consumers.Done()
+		}(i)
+		go func() {
+			for i := 0; i < each; i++ {
+				c <- i
+			}
+			producers.Done()
+		}()
+	}
+	producers.Wait()
+	close(c)
+	consumers.Wait()
+	total, sum := 0, 0
+	for i := range items {
+		total += items[i]
+		sum += sums[i]
+	}
+	check(sum == pairs*(each*(each-1)/2), "sum of the items")
+	return total
+}
+
+// sources starts len(c) tasks that send each times on a channel of their own.
+func sources(c []chan int, each int) {
+	for i := range c {
+		c[i] = make(chan int)
+		go func(c chan<- int) {
+			for i := 0; i < each; i++ {
+				c <- i
+			}
+		}(c[i])
+	}
+}
+
+func select2(n int) int {
+	var c [2]chan int
+	each := share(n, 2)
+	sources(c[:], each)
+	c0, c1 := c[0], c[1]
+	sum, v := 0, 0
+	for i := 0; i < 2*each; i++ {
+		select {
+		case v = <-c0:
+		case v = <-c1:
+		}
+		sum += v
+	}
+	check(sum == 2*(each*(each-1)/2), "sum of the messages")
+	return 2 * each
+}
+
+func select8(n int) int {
+	var c [8]chan int
+	each := share(n, 8)
+	sources(c[:], each)
+	c0, c1, c2, c3 := c[0], c[1], c[2], c[3]
+	c4, c5, c6, c7 := c[4], c[5], c[6], c[7]
+	sum, v := 0, 0
+	for i := 0; i < 8*each; i++ {
+		select {
+		case v = <-c0:
+		case v = <-c1:
+		case v = <-c2:
+		case v = <-c3:
+		case v = <-c4:
+		case v = <-c5:
+		case v = <-c6:
+		case v = <-c7:
+		}
+		sum += v
+	}
+	check(sum == 8*(each*(each-1)/2), "sum of the messages")
+	return 8 * each
+}
+
+// full makes channels of capacity 1, each holding its own index.
+func full(c []chan int) {
+	for i := range c {
+		c[i] = make(chan int, 1)
+		c[i] <- i
+	}
+}
+
+func select2Ready(n int) int {
+	var c [2]chan int
+	full(c[:])
+	c0, c1 := c[0], c[1]
+	for i := 0; i < n; i++ {
+		var v, arm int
+		select {
+		case v = <-c0:
+			arm = 0
+		case v = <-c1:
+			arm = 1
+		}
+		check(v == arm, "value of the arm")
+		c[arm] <- v
+	}
+	return n
+}
+
+func select8Ready(n int) int {
+	var c [8]chan int
+	full(c[:])
+	c0, c1, c2, c3 := c[0], c[1], c[2], c[3]
+	c4, c5, c6, c7 := c[4], c[5], c[6], c[7]
+	for i := 0; i < n; i++ {
+		var v, arm int
+		select {
+		case v = <-c0:
+			arm = 0
+		case v = <-c1:
+			arm = 1
+		case v = <-c2:
+			arm = 2
+		case v = <-c3:
+			arm = 3
+		case v = <-c4:
+			arm = 4
+		case v = <-c5:
+			arm = 5
+		case v = <-c6:
+			arm = 6
+		case v = <-c7:
+			arm = 7
+		}
+		check(v == arm, "value of the arm")
+		c[arm] <- v
+	}
+	return n
+}
+
+func selectDefault(n int) int {
+	c := make(chan int, 1)
+	empty := 0
+	for i := 0; i < n; i++ {
+		select {
+		case <-c:
+		default:
+			empty++
+		}
+	}
+	return empty
+}
+
+func mutex(n int) int {
+	var lock sync.Mutex
+	count := new(int)
+	for i := 0; i < n; i++ {
+		lock.Lock()
+		*count++
+		lock.Unlock()
+	}
+	return *count
+}
+
+func mutexYield(n int) int {
+	var lock sync.Mutex
+	var wg sync.WaitGroup
+	count, rounds := 0, share(n, 4)
+	wg.Add(4)
+	for i := 0; i < 4; i++ {
+		go func() {
+			for i := 0; i < rounds; i++ {
+				lock.Lock()
+				seen := count
+				runtime.Gosched()
+				count = seen + 1
+				lock.Unlock()
+			}
+			wg.Done()
+		}()
+	}
+	wg.Wait()
+	return count
+}
+
+func timer(n int) int {
+	stopped := 0
+	for i := 0; i < n; i++ {
+		t := time.NewTimer(time.Hour)
+		if t.Stop() {
+			stopped++
+		}
+	}
+	return stopped
+}

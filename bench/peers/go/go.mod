@@ -1,0 +1,3 @@
+module runnel/bench/peers/go
+
+go 1.19

@@ -1,0 +1,108 @@
+/* runnel/run.h - start the runtime and run one function as its main task.
+ *
+ *     static int app(void *arg) { ...; return 0; }
+ *     int main(void) { return rn_run(NULL, app, NULL) < 0; }
+ *
+ * rn_run starts the workers (one OS thread a usable core), runs the function
+ * as the first task inside a root scope, waits until that task and everything
+ * spawned into the root scope has ended, and stops the workers. Started by
+ * `runnel check`, the same call runs one schedule in the simulator.
+ *
+ * Environment variables, read by rn_run when the option is 0:
+ * RUNNEL_WORKERS (a number), RUNNEL_CONTEXT (asm, ucontext, thread),
+ * RUNNEL_GUARD (madvise, mprotect, canary), RUNNEL_STATS (text, json).
+ */
+#ifndef RUNNEL_RUN_H
+#define RUNNEL_RUN_H
+
+#include <runnel/base.h>
+
+RN_BEGIN
+
+/* What to do when every task waits and nothing can wake one. */
+typedef enum rn_deadlock_policy {
+    RN_DEADLOCK_EXIT = 0, /* print the dump, exit with RN_EXIT_DEADLOCK */
+    RN_DEADLOCK_ABORT,    /* print the dump, abort */
+    RN_DEADLOCK_CALL      /* call the hook; rn_run returns -EDEADLK */
+} rn_deadlock_policy;
+
+/* The exit status of RN_DEADLOCK_EXIT. */
+#define RN_EXIT_DEADLOCK 3
+
+/* How the runtime switches between tasks. */
+typedef enum rn_context_kind {
+    RN_CONTEXT_DEFAULT = 0, /* the best one built in */
+    RN_CONTEXT_ASM,         /* our own switch, in assembly */
+    RN_CONTEXT_UCONTEXT,    /* swapcontext of the C library */
+    RN_CONTEXT_THREAD       /* an OS thread a stack, for foreign tools */
+} rn_context_kind;
+
+/* How the end of a task's stack is guarded. */
+typedef enum rn_guard_kind {
+    RN_GUARD_DEFAULT = 0, /* the best one the kernel has */
+    RN_GUARD_MADVISE,     /* MADV_GUARD_INSTALL, Linux 6.13 and later */
+    RN_GUARD_MPROTECT,    /* a page without access; bounded by the kernel's
+                             limit on memory maps */
+    RN_GUARD_CANARY       /* a pattern looked at when a task switches */
+} rn_guard_kind;
+
+/* The best context switch built in: what RN_CONTEXT_DEFAULT chooses. */
+RN_API rn_context_kind rn_context_best(void);
+
+/* The best stack guard of this kernel: what RN_GUARD_DEFAULT chooses. */
+RN_API rn_guard_kind rn_guard_best(void);
+
+/* The name of a context kind, as RUNNEL_CONTEXT takes it. */
+RN_API const char *rn_context_name(rn_context_kind kind);
+
+/* The name of a guard kind, as RUNNEL_GUARD takes it. */
+RN_API const char *rn_guard_name(rn_guard_kind kind);
+
+/* Options of rn_run. All zero is the default for each. */
+typedef struct rn_options {
+    int workers;                    /* OS threads; 0: usable cores */
+    size_t stack_bytes;             /* a task's stack; 0: 64 KiB */
+    rn_context_kind context;        /* how tasks switch */
+    rn_guard_kind guard;            /* how stacks end */
+    rn_deadlock_policy deadlock;    /* what a deadlock does */
+    void (*on_deadlock)(void *arg); /* hook of RN_DEADLOCK_CALL */
+    void *on_deadlock_arg;          /* its argument */
+    uint64_t fail_alloc;            /* test aid: the n-th allocation of the
+                                      run fails; 0: none */
+} rn_options;
+
+/* Numbers about a run, summed over the workers. */
+typedef struct rn_stats {
+    uint64_t tasks;      /* tasks that were spawned */
+    uint64_t switches;   /* switches from one task to another */
+    uint64_t parks;      /* waits that left the worker */
+    uint64_t wakes;      /* tasks made ready by another */
+    uint64_t steals;     /* tasks taken from another worker */
+    uint64_t sleeps;     /* times a worker had nothing to do and slept */
+    uint64_t timers;     /* timers that fired */
+    uint64_t tasks_peak; /* most tasks alive at one moment */
+    uint64_t stacks;     /* stacks that were made */
+    int workers;         /* OS threads that ran tasks */
+    rn_time elapsed;     /* nanoseconds from start to now */
+} rn_stats;
+
+/* Run main_fn(arg) as the main task of a new runtime.
+ *
+ * Returns: the main task's result if that is negative, else the first error
+ * of a task spawned into the root scope, else the main task's result.
+ * -EINVAL: an option is out of range, the message on standard error says
+ * which. -ENOMEM, -EAGAIN: memory or an OS thread could not be had.
+ * -EDEADLK: see RN_DEADLOCK_CALL.
+ * Panics: if called by a task.
+ */
+RN_API int rn_run(const rn_options *options, rn_task_fn *main_fn, void *arg);
+
+/* The numbers of the calling task's runtime so far.
+ *
+ * Panics: if called outside a task.
+ */
+RN_API void rn_stats_get(rn_stats *stats);
+
+RN_END
+
+#endif

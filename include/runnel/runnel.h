@@ -1,0 +1,16 @@
+/* runnel/runnel.h - all of the library: tasks, channels, time, simulator. */
+#ifndef RUNNEL_RUNNEL_H
+#define RUNNEL_RUNNEL_H
+
+#include <runnel/base.h>
+#include <runnel/chan.h>
+#include <runnel/mutex.h>
+#include <runnel/run.h>
+#include <runnel/scope.h>
+#include <runnel/select.h>
+#include <runnel/sim.h>
+#include <runnel/task.h>
+#include <runnel/time.h>
+#include <runnel/waitgroup.h>
+
+#endif

@@ -1,0 +1,577 @@
+/* core/core.h - the runtime's insides, shared by the folders above core.
+ *
+ * GLOSSARY
+ *   task     a function with a stack, or one that has not started yet
+ *   stack    stack memory with a context made on it; runs task after task
+ *   worker   an OS thread that runs tasks
+ *   runtime  (rt) all of one rn_run: workers, tasks, timers, root scope
+ *   wait     a task's being blocked: registered with objects, then parked
+ *   waiter   one registration of a wait with one object
+ *   claim    to win the right to end a wait; exactly one does
+ *   fire     to make a claimed task go on
+ *   env      the environment of a world; NULL stands for the real one
+ *   step     the announcement of a visible operation, before it happens
+ *
+ * LOCK ORDER  task.lock -> scope.lock; timers.lock -> chan.lock;
+ *   parent scope.lock -> child scope.lock; several chan.locks in address
+ *   order. No lock is held across a task switch or a call of user code.
+ */
+#ifndef RN_CORE_H
+#define RN_CORE_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "core/event.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <runnel/run.h>
+#include <runnel/scope.h>
+#include <runnel/task.h>
+
+#define rn__likely(x) __builtin_expect(!!(x), 1)
+#define rn__unlikely(x) __builtin_expect(!!(x), 0)
+#define rn__noinline __attribute__((noinline))
+
+/* The call site of the public function it stands in. */
+#define rn__site() __builtin_return_address(0)
+
+struct rn__rt;
+struct rn__task;
+struct rn__worker;
+
+/* ---- objects and steps -------------------------------------------------- */
+
+/* First member of everything a step can be about. Numbered in the order of
+ * first touch within a run, so numbers are the same from run to run. */
+struct rn__object {
+    uint64_t id;             /* epoch << 32 | number; 0: not numbered yet */
+    _Atomic(struct rn__task *) holder; /* who must act for it to become free
+                                (a mutex's owner); NULL: nobody in particular.
+                                Relaxed: own writes, and reads for reports */
+};
+
+/* A world other than the real one. All are called on the only OS thread. */
+struct rn__env {
+    /* Announce an operation of task; may switch to others before it returns. */
+    void (*step)(struct rn__rt *rt, enum rn__kind kind,
+                 struct rn__object *object, const void *site);
+    /* Record something that is no operation. */
+    void (*note)(struct rn__rt *rt, enum rn__kind kind, uint32_t object,
+                 const void *site);
+    uint32_t (*number)(struct rn__rt *rt, struct rn__object *object);
+    uint32_t (*choose)(struct rn__rt *rt, uint32_t n);
+    /* Task can go on. */
+    void (*ready)(struct rn__rt *rt, struct rn__task *task);
+    /* Whom to run next; NULL: the run is over, enter the idle context. */
+    struct rn__task *(*next)(struct rn__rt *rt);
+    rn_time (*now)(struct rn__rt *rt);
+    void *(*alloc)(struct rn__rt *rt, size_t bytes);
+    void (*free)(struct rn__rt *rt, void *memory);
+    /* A panic or failed assertion: does not return. */
+    void (*fail)(struct rn__rt *rt, bool assertion, const char *text,
+                 const void *site);
+    /* A fatal signal, on the signal stack; the process dies after it. */
+    void (*crash)(struct rn__rt *rt, int signal, const char *text);
+};
+
+/* How many runtimes of this process have an env. While it is 0 a step costs
+ * one load and a branch. */
+extern _Atomic uint32_t rn__env_count;
+
+void rn__step_slow(enum rn__kind kind, struct rn__object *object,
+                   const void *site);
+
+/* Announce an operation, before it happens. object may be NULL. */
+static inline void
+rn__step(enum rn__kind kind, struct rn__object *object, const void *site)
+{
+    /* relaxed: a runtime raises it before its tasks exist */
+    if (rn__unlikely(atomic_load_explicit(&rn__env_count,
+                                          memory_order_relaxed)))
+        rn__step_slow(kind, object, site);
+}
+
+void rn__note_slow(enum rn__kind kind, struct rn__object *object,
+                   const void *site);
+
+/* Record what is no operation (an arm of a select). */
+static inline void
+rn__note(enum rn__kind kind, struct rn__object *object, const void *site)
+{
+    if (rn__unlikely(atomic_load_explicit(&rn__env_count,
+                                          memory_order_relaxed)))
+        rn__note_slow(kind, object, site);
+}
+
+/* A free decision among 0 .. n-1, n > 0. */
+uint32_t rn__choose(uint32_t n);
+
+/* ---- waits (wait.c) ----------------------------------------------------- */
+
+/* One registration of a wait; lives on the waiting task's stack. */
+struct rn__waiter {
+    struct rn__list link;  /* in an object's queue; guarded by its lock */
+    struct rn__task *task; /* who waits */
+    void *slot;            /* value to take or place for one; or NULL */
+    int arm;               /* what the wait returns when fired through it */
+};
+
+/* What a task waits for, for dumps. Written by the task itself, read by
+ * anybody at any time, so relaxed atomics. */
+struct rn__waitinfo {
+    _Atomic uint32_t kind;              /* enum rn__kind; NONE: not waiting */
+    _Atomic(struct rn__object *) object; /* NULL: none */
+    _Atomic(const void *) site;
+    _Atomic rn_time since;              /* coarse: worker's clock */
+    const struct rn_arm *arms; /* of a select; valid while it waits, for who
+                                  looks while the world stands still */
+    size_t arm_count;
+};
+
+/* Open a wait of the calling task; may be claimed from now on. With
+ * cancellable, a cancel claims it too. */
+void rn__wait_open(struct rn__task *self, enum rn__kind kind,
+                   struct rn__object *object, const void *site,
+                   bool cancellable);
+
+/* Register with an object's queue, under the object's lock. */
+void rn__wait_add(struct rn__list *queue, struct rn__waiter *waiter,
+                  struct rn__task *self, int arm, void *slot);
+
+/* Park until fired. Returns what the claimer set: an arm, -ETIMEDOUT (the
+ * deadline passed), -ECANCELED. */
+int rn__wait_park(struct rn__task *self, rn_time deadline);
+
+/* Under the object's lock: whether some waiter could be claimed now; stale ones
+ * are dropped on the way. */
+bool rn__wait_any(struct rn__list *queue);
+
+/* Open, park, and leave a queue: the whole of a wait for one object. Called
+ * with the object's lock held (and its waiter not yet added), returns without.
+ * Returns 0 if fired through the queue; -ETIMEDOUT, -ECANCELED. */
+struct rn__waitspec {
+    enum rn__kind kind;
+    struct rn__object *object;
+    const void *site;
+    struct rn__lock *lock;
+    struct rn__list *queue;
+    void *slot;
+};
+int rn__wait_one(struct rn__task *self, const struct rn__waitspec *spec,
+                 rn_time deadline);
+/* The same, but no cancel ends it. */
+void rn__wait_through(struct rn__task *self, const struct rn__waitspec *spec);
+/* The task of this wait has left its stack (scheduler only). */
+void rn__wait_parked(struct rn__task *task);
+/* Whether the wait was fired before the task left its stack. */
+bool rn__wait_fired(const struct rn__task *task);
+
+/* Wait for nothing until the deadline or a cancel. */
+int rn__wait_forever(struct rn__task *self, enum rn__kind kind,
+                     const void *site, rn_time deadline);
+
+/* Under the object's lock: take the first waiter whose wait can be claimed and
+ * claim it; it goes on with its arm and status once fired. NULL: none. */
+struct rn__waiter *rn__wait_claim_first(struct rn__list *queue, int status);
+
+/* Under the object's lock: claim all, moving them to list for rn__fire_all. */
+void rn__wait_claim_all(struct rn__list *queue, int status,
+                        struct rn__list *list);
+
+/* Make a claimed task go on. After this the waiter is gone. */
+void rn__fire(struct rn__task *task);
+void rn__fire_all(struct rn__list *list);
+
+/* End a wait with an error if nobody has claimed it; for timers and cancel. */
+bool rn__wait_claim(struct rn__task *task, int result, bool cancel);
+
+/* ---- timers (timers.c) -------------------------------------------------- */
+
+struct rn__expired; /* what a round of expiries has to do once unlocked */
+
+struct rn__timer {
+    struct rn__heap_node node; /* guarded by timers.lock, as is period */
+    rn_time period;            /* of a ticker; its expire restarts it */
+    /* Called under timers.lock when it has expired and left the heap. */
+    void (*expire)(struct rn__timer *timer, struct rn__expired *out);
+};
+
+struct rn__expired {
+    struct rn__list waiters;  /* claimed waiters of channels */
+    struct rn__task *tasks;   /* claimed tasks, by task.next */
+    struct rn_scope *scopes;  /* pinned scopes to cancel, by expired_next */
+};
+
+struct rn__timers {
+    struct rn__lock lock;
+    struct rn__heap heap;
+    size_t reserved;      /* timers that may run at once; heap.room >= it */
+    _Atomic rn_time next; /* smallest expiry; RN_NEVER: none. A hint outside
+                             the lock, exact under it */
+};
+
+/* Room for one more timer, so that starting one never fails: 0 or -ENOMEM. */
+int rn__timer_reserve(struct rn__rt *rt);
+void rn__timer_unreserve(struct rn__rt *rt);
+/* Start; must not be running and have room reserved. */
+void rn__timer_start(struct rn__rt *rt, struct rn__timer *timer, rn_time when);
+/* Start it anew, whether it runs or not. Returns whether it was running. */
+bool rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer,
+                       rn_time when, rn_time period);
+/* Stop. Returns whether it was running. Afterwards expire is not running. */
+bool rn__timer_stop(struct rn__rt *rt, struct rn__timer *timer);
+/* Under timers.lock, from an expire: start this timer again. */
+void rn__timer_again(struct rn__rt *rt, struct rn__timer *timer, rn_time when);
+/* Expire all that are due at now; returns how many. */
+size_t rn__timers_run(struct rn__rt *rt, rn_time now);
+/* Expire this one, which is running. */
+void rn__timer_expire(struct rn__rt *rt, struct rn__timer *timer);
+void rn__timers_fini(struct rn__rt *rt);
+
+/* ---- tasks -------------------------------------------------------------- */
+
+enum rn__task_state {
+    RN__TASK_FREE,
+    RN__TASK_READY,
+    RN__TASK_RUNNING,
+    RN__TASK_WAITING,
+    RN__TASK_ENDED /* kept for a join */
+};
+
+struct rn__defer {
+    struct rn__defer *next;
+    void (*fn)(void *arg, int outcome);
+    void *arg;
+};
+
+/* Stack memory with a context made on it; sits at the top of that memory. */
+struct rn__stack {
+    struct rn__ctx ctx;
+    struct rn__task *task;  /* whom it runs or is to run */
+    struct rn__stack *next; /* in a free list */
+    void *low;              /* as rn__stack_get gave it */
+};
+
+/* A task. Records are never given back to the allocator while the runtime
+ * lives, so a stale pointer or handle can be told by its generation. */
+struct rn__task {
+    struct rn__object object;  /* numbered by the runtime, 1 is main */
+    _Atomic uint32_t wait;     /* wait.c: the state of its wait */
+    int wait_result;           /* written by the claimer, before firing */
+    int wait_status;           /* 0 or -EPIPE, likewise */
+    struct rn__stack *stack;   /* NULL until it first runs */
+    struct rn__task *next;     /* in a run queue, free list or expiry */
+    rn_task_fn *fn;
+    void *arg;
+    struct rn_scope *scope;    /* innermost; own use and cancel's */
+    struct rn_scope *home;     /* spawned into; NULL for main */
+    struct rn__list sibling;   /* in home->tasks or ->ended; home->lock */
+    struct rn__timer timer;    /* of its wait */
+    struct rn__lock lock;      /* generation, state ENDED, joiners */
+    _Atomic uint32_t generation;
+    uint32_t slot;             /* place in the task table */
+    _Atomic uint32_t state;    /* enum rn__task_state; a hint for dumps */
+    bool keep;                 /* keep for a join */
+    bool ended;                /* guarded by lock */
+    bool shielded;             /* runs deferred calls: sees no cancel */
+    uint32_t atomic_depth;     /* simulator: not preempted */
+    int result;
+    struct rn__list joiners;   /* guarded by lock */
+    struct rn__defer *defers;  /* last first */
+    _Atomic(const char *) name;
+    const void *spawn_site;
+    struct rn__waitinfo info;
+    void (*poke)(void *arg);   /* run it on this task's stack when resumed */
+    void *poke_arg;
+};
+
+/* The task that runs here; NULL outside one. Never inlined (see os.h). */
+struct rn__task *rn__self(void);
+/* The same; a panic naming the caller's function outside a task. */
+struct rn__task *rn__self_in(const char *function);
+struct rn__rt *rn__rt_self(void);
+
+static inline rn_task
+rn__task_handle(const struct rn__task *task)
+{
+    uint32_t generation =
+        atomic_load_explicit(&task->generation, memory_order_relaxed);
+    rn_task handle = { (uint64_t)generation << 32 | (task->slot + 1) };
+    return handle;
+}
+
+static inline uint32_t
+rn__task_number(const struct rn__task *task)
+{
+    return (uint32_t)task->object.id;
+}
+
+/* The record a handle once named, maybe another's by now; NULL: never. */
+struct rn__task *rn__task_record(struct rn__rt *rt, uint64_t id);
+/* Under its lock: whether the handle still names it. */
+bool rn__task_is(const struct rn__task *task, uint64_t id);
+/* The record a handle names, locked; NULL if it is gone. */
+struct rn__task *rn__task_find(struct rn__rt *rt, uint64_t id);
+/* Take the result of an ended, locked task; frees the record and unlocks. */
+int rn__task_consume(struct rn__task *task);
+
+/* The body of every stack: runs tasks until the runtime ends. */
+void rn__task_run(struct rn__task *task);
+struct rn__task *rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg,
+                               const void *site);
+void rn__task_free(struct rn__task *task);
+/* Walk all records in use; racy unless the world stands still. */
+void rn__task_each(struct rn__rt *rt,
+                   void (*fn)(struct rn__task *task, void *arg), void *arg);
+/* Print all tasks. still: nothing runs meanwhile, so stacks may be walked and
+ * what waits name may be looked at. */
+void rn__dump(struct rn__rt *rt, bool still, FILE *out);
+/* Print what a waiting task waits for, as "to receive from chan#3". */
+void rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
+                   FILE *out);
+/* Print an object, as "chan#3" or, without a number, "chan 0x5581...". */
+void rn__dump_object(struct rn__rt *rt, enum rn__kind kind,
+                     const struct rn__object *object, FILE *out);
+/* The return addresses on a parked task's stack, innermost first; only while
+ * the world stands still, from a worker's idle context. */
+int rn__task_backtrace(struct rn__task *task, void **frames, int max);
+
+/* ---- scopes ------------------------------------------------------------- */
+
+struct rn_scope {
+    struct rn__object object;
+    struct rn__lock lock;
+    _Atomic uint32_t cancelled;  /* enum below; 0: no */
+    _Atomic uint32_t pins;       /* cancels in progress that look at it */
+    struct rn__task *owner;      /* who opened it */
+    struct rn_scope *parent;     /* NULL for the root */
+    struct rn__list in_parent;   /* in parent->inner; parent->lock */
+    struct rn__list inner;       /* scopes right inside; lock */
+    struct rn__list tasks;       /* live tasks; lock */
+    struct rn__list ended;       /* tasks kept for a join; lock */
+    struct rn__list closers;     /* waiter of close; lock */
+    size_t live;                 /* length of tasks; lock */
+    bool closing;                /* lock */
+    bool gave_up;                /* a task ended -ECANCELED; lock */
+    int error;                   /* first error of a task; lock */
+    uint32_t end_reason;         /* cancelled when the last task left; lock */
+    struct rn__timer timer;      /* deadline */
+    struct rn_scope *work_next;  /* in a cancel's work list (pinned) */
+    struct rn_scope *expired_next;
+};
+
+enum { RN__CANCEL_NO, RN__CANCEL_USER, RN__CANCEL_CHILD, RN__CANCEL_DEADLINE,
+       RN__CANCEL_PARENT };
+
+static inline bool
+rn__scope_cancelled(const struct rn_scope *scope)
+{
+    /* acquire: what led to the cancel is visible to who sees it */
+    return atomic_load_explicit(&scope->cancelled, memory_order_acquire) != 0;
+}
+
+/* Whether the calling task sees a cancel now: -ECANCELED or 0. */
+static inline int
+rn__cancel_check(const struct rn__task *self)
+{
+    return rn__unlikely(rn__scope_cancelled(self->scope)) && !self->shielded
+               ? -ECANCELED
+               : 0;
+}
+
+void rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
+                    struct rn__task *owner);
+void rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope,
+                      uint32_t reason);
+void rn__scope_pin(struct rn_scope *scope);
+void rn__scope_unpin(struct rn_scope *scope);
+/* Add a task that was just made. Returns 0 or -ECANCELED. */
+int rn__scope_enter(struct rn_scope *scope, struct rn__task *task);
+/* A task of the scope is ending with this result: if it is an error, keep it
+ * and cancel the scope. */
+void rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result);
+/* Under task->lock: the task has ended and leaves its home; waiters it ends go
+ * to woken. Returns whether that was the last task of the root scope. */
+bool rn__scope_leave(struct rn__task *task, struct rn__list *woken);
+
+/* ---- scheduler ---------------------------------------------------------- */
+
+enum { RN__RUNQ_ROOM = 256 };
+
+/* A bounded FIFO of tasks: one owner puts, anybody takes (runq.c). */
+struct rn__runq {
+    _Atomic uint32_t head; /* next to take; by compare-and-swap */
+    _Atomic uint32_t tail; /* next to put; by the owner only */
+    _Atomic(struct rn__task *) ring[RN__RUNQ_ROOM];
+};
+
+bool rn__runq_put(struct rn__runq *q, struct rn__task *task);
+struct rn__task *rn__runq_take(struct rn__runq *q);
+/* Move about half of from's tasks into to (empty, the caller's own), and
+ * return one more to run at once; NULL: nothing there. */
+struct rn__task *rn__runq_steal(struct rn__runq *to, struct rn__runq *from);
+bool rn__runq_empty(const struct rn__runq *q);
+
+/* What is to be done once a context has been left (sched.c). */
+enum rn__after { RN__AFTER_NOTHING, RN__AFTER_PARK, RN__AFTER_YIELD,
+                 RN__AFTER_END };
+
+struct rn__counters {
+    _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
+        timers;
+};
+
+struct rn__worker {
+    struct rn__rt *rt;
+    struct rn__task *current;   /* who runs; NULL in the idle context */
+    struct rn__ctx idle;        /* the worker's own stack */
+    enum rn__after after;       /* pending for the context just left */
+    struct rn__task *left;      /* its task (PARK, YIELD) */
+    struct rn__stack *left_stack; /* its stack (END) */
+    _Atomic(struct rn__task *) slot; /* made ready last: runs next */
+    uint32_t slot_run;          /* times in a row the slot was taken */
+    uint32_t tick;              /* rounds, for the global queue and timers */
+    rn_time clock;              /* last reading of the clock */
+    uint64_t prng;
+    struct rn__stack *stacks;   /* free, hottest first */
+    uint32_t stack_count;
+    struct rn__task *records;   /* free task records */
+    uint32_t record_count;
+    _Atomic uint32_t wake;      /* futex: 1 tells a sleeper to go on */
+    bool searching;             /* counted in rt->searching */
+    struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
+    bool asleep;                /* is in rt->sleepers; rt->idle_lock */
+    struct rn__runq queue;
+    struct rn__counters count;
+    struct rn__thread thread;
+    int index;
+};
+
+/* Slab k of the task table holds FIRST << k records. */
+enum { RN__SLAB_FIRST = 16, RN__SLABS = 26 };
+
+struct rn__rt {
+    const struct rn__env *env; /* NULL: the real world */
+    void *env_state;
+    uint32_t epoch;            /* of object numbers */
+    uint32_t objects;          /* numbers given (env) */
+    uint32_t task_numbers;     /* the same for tasks (env) */
+    rn_options options;
+    struct rn__stackpool pool;
+    struct rn__timers timers;
+    struct rn_scope root;
+    struct rn__task *main_task;
+    int main_result;
+    _Atomic bool main_ended;   /* the main function has returned */
+    _Atomic bool stop;         /* all is over: workers leave */
+    bool deadlocked;           /* and that is why */
+    rn_time started;
+    _Atomic uint64_t allocs;   /* counted only with options.fail_alloc */
+
+    struct rn__lock lock;      /* the lists below */
+    struct rn__task *injected, **injected_end; /* global queue, FIFO */
+    _Atomic size_t injected_count;
+    struct rn__task *starved;  /* ready, but no memory for a stack */
+    _Atomic size_t starved_count;
+    struct rn__task *records;  /* free task records */
+    struct rn__stack *stacks;  /* free stacks */
+    _Atomic(struct rn__task *) slabs[RN__SLABS];
+    _Atomic uint32_t carved;   /* records handed out of slabs so far */
+
+    struct rn__lock idle_lock;
+    struct rn__worker *sleepers;
+    _Atomic uint32_t asleep;
+    _Atomic uint32_t searching;
+
+    int worker_count;
+    struct rn__worker *workers;
+};
+
+/* The worker of the calling OS thread; NULL on a foreign one. */
+static inline struct rn__worker *
+rn__worker_self(void)
+{
+    return rn__os_self();
+}
+
+#define rn__count(worker, what) \
+    atomic_store_explicit(&(worker)->count.what, \
+                          atomic_load_explicit(&(worker)->count.what, \
+                                               memory_order_relaxed) + \
+                              1, \
+                          memory_order_relaxed)
+
+/* Task can go on: queue it. */
+void rn__sched_ready(struct rn__task *task);
+/* Leave the calling task; it has opened a wait. */
+void rn__sched_park(struct rn__task *self);
+/* Leave it, but stay ready. */
+void rn__sched_yield(struct rn__task *self);
+/* An env: leave the calling task for next, or for the idle context if NULL.
+ * Whether it is ready or never goes on is the env's business. */
+void rn__sched_switch(struct rn__task *self, struct rn__task *next);
+/* The task of this stack has ended: returns with another to run on it. */
+void rn__sched_end(struct rn__stack *stack);
+/* From a worker's idle context: run task until the worker has none. */
+void rn__sched_enter(struct rn__worker *worker, struct rn__task *task);
+/* First thing on a stack that was switched to. */
+void rn__sched_arrived(void);
+/* Run fn(arg) on a parked task's stack; only while the world stands still. */
+void rn__sched_poke(struct rn__task *task, void (*fn)(void *), void *arg);
+/* Find work for a worker that has none (worker.c); NULL: rt->stop. */
+struct rn__task *rn__worker_find(struct rn__worker *worker);
+struct rn__task *rn__sched_local(struct rn__worker *worker);
+/* A ready task that had no memory for a stack; NULL: none. */
+struct rn__task *rn__sched_starved(struct rn__rt *rt);
+/* Make all workers leave. */
+void rn__worker_stop_all(struct rn__rt *rt);
+void rn__worker_wake_one(struct rn__rt *rt);
+/* A free stack whose context waits for a task (or was never entered). */
+struct rn__stack *rn__stack_take(struct rn__worker *worker);
+void rn__stack_give(struct rn__worker *worker, struct rn__stack *stack);
+/* Forget what an abandoned task left on its stack; then it is free again. */
+int rn__stack_reset(struct rn__stack *stack);
+
+/* ---- runtime ------------------------------------------------------------ */
+
+/* Prepare a zeroed runtime whose workers and pool are set; for both worlds. */
+void rn__rt_init(struct rn__rt *rt, const rn_options *options,
+                 const struct rn__env *env, void *env_state);
+void rn__rt_fini(struct rn__rt *rt);
+/* Make the root scope and the main task, ready to run. 0 or -ENOMEM. */
+int rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg);
+/* Fill in what is 0 from the environment variables and the machine. 0 or
+ * -EINVAL, said on standard error. */
+int rn__options_resolve(rn_options *options);
+/* Choose the switch for this process and a pool of stacks. 0 or a negative
+ * errno, said on standard error. */
+int rn__options_apply(const rn_options *options, struct rn__stackpool *pool);
+/* Run it for real on the calling thread and others. */
+int rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg);
+void rn__rt_stats(struct rn__rt *rt, rn_stats *stats);
+rn_time rn__rt_now(struct rn__rt *rt);
+
+/* Memory by the rules of the world; zeroed. NULL: out of memory, or the turn
+ * of options.fail_alloc. rt NULL: the caller's, or plain memory outside. */
+void *rn__alloc(struct rn__rt *rt, size_t bytes);
+void rn__free(struct rn__rt *rt, void *memory);
+
+/* ---- panics ------------------------------------------------------------- */
+
+/* rn_panic with the call site of the public function that was misused. */
+_Noreturn void rn__panic_at(const void *site, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Cheap checks that are always on; a failure is our own bug. */
+#define rn__assert(condition) \
+    ((condition) ? (void)0 \
+                 : rn__panic_at(rn__site(), "internal: %s:%d: %s", __FILE__, \
+                                __LINE__, #condition))
+/* Says what a fault in a task means, if it is ours to say. */
+bool rn__report_fault(const struct rn__fault *fault);
+/* Print frames, symbols looked up, without the runtime's own at both ends. */
+void rn__print_frames(void *const *frames, int count, const char *indent,
+                      FILE *out);
+
+#endif

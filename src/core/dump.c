@@ -1,0 +1,210 @@
+/* core/dump.c - what all tasks do, for people.
+ *
+ * Without the world standing still, only what a task publishes for dumps is
+ * read (atomics and the record's fixed fields); with it, stacks are walked by
+ * the tasks themselves: each is entered for a moment and walks its own.
+ */
+#include "core/core.h"
+
+#include <runnel/select.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES = 32, TASKS_SHOWN = 64, STACKS_SHOWN = 16 };
+
+void
+rn__dump_object(struct rn__rt *rt, enum rn__kind kind,
+                const struct rn__object *object, FILE *out)
+{
+    const char *word = rn__kind_object(kind);
+    if (!object)
+        fprintf(out, "a nil %s", word);
+    else if (object->id >> 32 == rt->epoch && rt->env)
+        fprintf(out, "%s#%u", word, (uint32_t)object->id);
+    else
+        fprintf(out, "%s %p", word, (const void *)object);
+}
+
+static void
+dump_holder(const struct rn__object *object, FILE *out)
+{
+    struct rn__task *holder =
+        object ? atomic_load_explicit(&object->holder, memory_order_relaxed)
+               : NULL;
+    if (holder)
+        fprintf(out, " held by task %u \"%s\"", rn__task_number(holder),
+                holder->name);
+}
+
+static void
+dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < task->info.arm_count && i < 8; i++) {
+        const rn_arm *arm = &task->info.arms[i];
+        const struct rn__object *object = (const void *)arm->chan;
+        if (arm->kind == RN_ARM_KIND_NONE)
+            continue;
+        fprintf(out, "%s", comma);
+        comma = ", ";
+        if (arm->kind == RN_ARM_KIND_SEND || arm->kind == RN_ARM_KIND_RECV) {
+            bool send = arm->kind == RN_ARM_KIND_SEND;
+            fprintf(out, send ? "send on " : "receive from ");
+            rn__dump_object(rt, send ? RN__SEND : RN__RECV, object, out);
+        } else {
+            fprintf(out, arm->kind == RN_ARM_KIND_JOIN ? "a task's end"
+                                                       : "a point in time");
+        }
+    }
+    if (task->info.arm_count > 8)
+        fprintf(out, ", ...");
+}
+
+static const char *
+purpose(enum rn__kind kind)
+{
+    switch (kind) {
+    case RN__SEND:
+        return "to send on ";
+    case RN__RECV:
+        return "to receive from ";
+    case RN__LOCK:
+        return "to lock ";
+    case RN__JOIN:
+        return "for the end of ";
+    case RN__SCOPE_CLOSE:
+        return "for all tasks of ";
+    default:
+        return "for ";
+    }
+}
+
+void
+rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
+              FILE *out)
+{
+    enum rn__kind kind = (enum rn__kind)atomic_load_explicit(
+        &task->info.kind, memory_order_relaxed);
+    struct rn__object *object =
+        atomic_load_explicit(&task->info.object, memory_order_relaxed);
+    if (kind == RN__SLEEP) {
+        fprintf(out, "for time to pass");
+    } else if (kind == RN__SELECT) {
+        fprintf(out, "in select");
+        if (still && task->info.arm_count) {
+            fprintf(out, ": ");
+            dump_arms(rt, task, out);
+        } else if (still) {
+            fprintf(out, " without arms");
+        }
+    } else {
+        fprintf(out, "%s", purpose(kind));
+        if (still)
+            rn__dump_object(rt, kind, object, out);
+        else
+            fprintf(out, "%s %p", rn__kind_object(kind), (void *)object);
+        if (still)
+            dump_holder(object, out);
+    }
+}
+
+/* ---- stacks ------------------------------------------------------------- */
+
+struct walk {
+    void **frames;
+    int max;
+    int count;
+};
+
+static void
+walk_own_stack(void *arg)
+{
+    struct walk *walk = arg;
+    walk->count = rn__os_backtrace(walk->frames, walk->max);
+}
+
+int
+rn__task_backtrace(struct rn__task *task, void **frames, int max)
+{
+    struct walk walk = { frames, max, 0 };
+    uint32_t state = atomic_load_explicit(&task->state, memory_order_relaxed);
+    if (task->stack && state != RN__TASK_RUNNING)
+        rn__sched_poke(task, walk_own_stack, &walk);
+    return walk.count;
+}
+
+/* ---- all tasks ---------------------------------------------------------- */
+
+struct listing {
+    struct rn__rt *rt;
+    FILE *out;
+    bool still;
+    uint32_t shown, more;
+    rn_time now;
+};
+
+static const char *
+state_name(uint32_t state)
+{
+    static const char *const names[] = { "free", "ready", "running", "waits",
+                                         "ended" };
+    return state < sizeof names / sizeof *names ? names[state] : "?";
+}
+
+static void
+print_site(const char *what, const void *site, FILE *out)
+{
+    if (!site)
+        return;
+    void *address = (void *)(uintptr_t)site;
+    char name[1][RN__SYMBOL_MAX];
+    rn__os_symbols(&address, 1, name);
+    fprintf(out, "%s%s", what, name[0]);
+}
+
+static void
+print_task(struct rn__task *task, void *arg)
+{
+    struct listing *list = arg;
+    FILE *out = list->out;
+    if (list->shown >= TASKS_SHOWN) {
+        list->more++;
+        return;
+    }
+    uint32_t state = atomic_load_explicit(&task->state, memory_order_relaxed);
+    fprintf(out, "  task %u \"%s\" %s", rn__task_number(task),
+            atomic_load_explicit(&task->name, memory_order_relaxed),
+            state_name(state));
+    if (state == RN__TASK_WAITING) {
+        rn_time since =
+            atomic_load_explicit(&task->info.since, memory_order_relaxed);
+        fputc(' ', out);
+        rn__dump_wait(list->rt, task, list->still, out);
+        fprintf(out, ", for %.3f s", (double)(list->now - since) / 1e9);
+    }
+    print_site(", spawned at ", task->spawn_site, out);
+    fputc('\n', out);
+    if (list->still && list->shown < STACKS_SHOWN &&
+        state == RN__TASK_WAITING) {
+        void *frames[FRAMES];
+        int count = rn__task_backtrace(task, frames, FRAMES);
+        rn__print_frames(frames, count, "      ", out);
+    }
+    list->shown++;
+}
+
+void
+rn__dump(struct rn__rt *rt, bool still, FILE *out)
+{
+    struct listing list = { rt, out, still, 0, 0, rn__rt_now(rt) };
+    rn__task_each(rt, print_task, &list);
+    if (list.more)
+        fprintf(out, "  ... and %u more\n", list.more);
+}
+
+void
+rn_task_dump(FILE *out)
+{
+    rn__self_in("rn_task_dump");
+    rn__dump(rn__rt_self(), false, out);
+}

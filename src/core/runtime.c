@@ -1,0 +1,319 @@
+/* core/runtime.c - a runtime from start to end, and what depends on its world:
+ * time, memory, choices, steps.
+ */
+#include "core/core.h"
+
+#include "base/prng.h"
+
+#include <pthread.h>
+#include <runnel/time.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Atomic uint32_t rn__env_count;
+static _Atomic uint32_t epochs;
+static bool forked; /* this process is a fork of one with a runtime */
+static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
+
+/* ---- the calling task --------------------------------------------------- */
+
+struct rn__task *
+rn__self_in(const char *function)
+{
+    struct rn__task *self = rn__self();
+    if (rn__unlikely(!self))
+        rn__panic_at(__builtin_return_address(0),
+                     "%s called outside a task%s", function,
+                     forked ? " (this is a forked child: only its parent has "
+                              "the runtime; call rn_run anew, or exec)"
+                            : "");
+    return self;
+}
+
+/* The child has one thread and none of the workers. */
+static void
+forget_runtime(void)
+{
+    if (rn__os_self())
+        forked = true;
+    rn__os_set_self(NULL);
+}
+
+static void
+watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_runtime);
+}
+
+/* ---- the world ---------------------------------------------------------- */
+
+void
+rn__step_slow(enum rn__kind kind, struct rn__object *object, const void *site)
+{
+    struct rn__worker *worker = rn__worker_self();
+    if (worker && worker->rt->env && worker->current)
+        worker->rt->env->step(worker->rt, kind, object, site);
+}
+
+void
+rn__note_slow(enum rn__kind kind, struct rn__object *object, const void *site)
+{
+    struct rn__rt *rt = rn__rt_self();
+    if (!rt || !rt->env)
+        return;
+    uint32_t number = object ? rt->env->number(rt, object) : 0;
+    rt->env->note(rt, kind, number, site);
+}
+
+uint32_t
+rn__choose(uint32_t n)
+{
+    struct rn__worker *worker = rn__worker_self();
+    if (n < 2)
+        return 0;
+    if (worker->rt->env)
+        return worker->rt->env->choose(worker->rt, n);
+    return rn__prng_below(&worker->prng, n);
+}
+
+rn_time
+rn__rt_now(struct rn__rt *rt)
+{
+    return rt && rt->env ? rt->env->now(rt) : rn__os_now();
+}
+
+rn_time
+rn_now(void)
+{
+    return rn__rt_now(rn__rt_self());
+}
+
+rn_time
+rn_after(rn_time span)
+{
+    rn_time now = rn_now(), when;
+    if (span <= 0)
+        return now;
+    return __builtin_add_overflow(now, span, &when) ? RN_NEVER : when;
+}
+
+void *
+rn__alloc(struct rn__rt *rt, size_t bytes)
+{
+    if (!rt)
+        rt = rn__rt_self();
+    if (rt && rt->options.fail_alloc &&
+        atomic_fetch_add(&rt->allocs, 1) + 1 == rt->options.fail_alloc)
+        return NULL;
+    return rt && rt->env ? rt->env->alloc(rt, bytes) : calloc(1, bytes);
+}
+
+void
+rn__free(struct rn__rt *rt, void *memory)
+{
+    if (!rt)
+        rt = rn__rt_self();
+    if (rt && rt->env)
+        rt->env->free(rt, memory);
+    else
+        free(memory);
+}
+
+/* ---- start and end ------------------------------------------------------ */
+
+void
+rn__rt_init(struct rn__rt *rt, const rn_options *options,
+            const struct rn__env *env, void *env_state)
+{
+    pthread_once(&fork_watch, watch_forks);
+    rt->env = env;
+    rt->env_state = env_state;
+    rt->options = *options;
+    rt->epoch = 1 + atomic_fetch_add(&epochs, 1);
+    rt->injected_end = &rt->injected;
+    rt->started = rn__rt_now(rt);
+    atomic_store(&rt->timers.next, RN_NEVER);
+    rn__scope_init(&rt->root, NULL, NULL);
+    rt->worker_count = options->workers;
+    for (int i = 0; i < rt->worker_count; i++) {
+        struct rn__worker *worker = &rt->workers[i];
+        worker->rt = rt;
+        worker->index = i;
+        worker->prng = (uint64_t)rt->started + (uint64_t)i;
+        worker->clock = rt->started;
+    }
+}
+
+int
+rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
+{
+    struct rn__task *task = rn__task_make(
+        rt, fn, arg, (const char *)(uintptr_t)fn + 1); /* inside it */
+    if (!task)
+        return -ENOMEM;
+    atomic_store_explicit(&task->name, "main", memory_order_relaxed);
+    rt->main_task = task;
+    rn__scope_enter(&rt->root, task);
+    rn__sched_ready(task);
+    return 0;
+}
+
+void
+rn__rt_fini(struct rn__rt *rt)
+{
+    rn__timers_fini(rt);
+    for (int k = 0; k < RN__SLABS; k++)
+        rn__free(rt, atomic_load(&rt->slabs[k]));
+    rn__stackpool_fini(&rt->pool);
+}
+
+static void
+drop_stacks(struct rn__stack *stack)
+{
+    for (; stack; stack = stack->next)
+        rn__ctx_fini(&stack->ctx);
+}
+
+static int
+result_of(struct rn__rt *rt)
+{
+    if (rt->deadlocked)
+        return -EDEADLK;
+    if (rt->main_result < 0)
+        return rt->main_result;
+    return rt->root.error ? rt->root.error : rt->main_result;
+}
+
+void
+rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    for (int i = 0; i < rt->worker_count; i++) {
+        struct rn__counters *c = &rt->workers[i].count;
+        stats->tasks += atomic_load_explicit(&c->tasks, memory_order_relaxed);
+        stats->switches +=
+            atomic_load_explicit(&c->switches, memory_order_relaxed);
+        stats->parks += atomic_load_explicit(&c->parks, memory_order_relaxed);
+        stats->wakes += atomic_load_explicit(&c->wakes, memory_order_relaxed);
+        stats->steals +=
+            atomic_load_explicit(&c->steals, memory_order_relaxed);
+        stats->sleeps +=
+            atomic_load_explicit(&c->sleeps, memory_order_relaxed);
+        stats->timers +=
+            atomic_load_explicit(&c->timers, memory_order_relaxed);
+    }
+    stats->tasks_peak = atomic_load_explicit(&rt->carved, memory_order_relaxed);
+    stats->stacks = rt->pool.made;
+    stats->workers = rt->worker_count;
+    stats->elapsed = rn__rt_now(rt) - rt->started;
+}
+
+void
+rn_stats_get(rn_stats *stats)
+{
+    rn__self_in("rn_stats_get");
+    rn__rt_stats(rn__rt_self(), stats);
+}
+
+/* ---- for real ----------------------------------------------------------- */
+
+static void
+work(void *arg)
+{
+    struct rn__worker *worker = arg;
+    rn__os_set_self(worker);
+    if (rn__ctx_adopt(&worker->idle) < 0)
+        rn__panic_at(NULL, "out of memory for a worker");
+    struct rn__task *task;
+    while ((task = rn__worker_find(worker)))
+        rn__sched_enter(worker, task);
+    rn__ctx_fini(&worker->idle);
+    rn__os_set_self(NULL);
+}
+
+static void
+print_stats(struct rn__rt *rt)
+{
+    const char *how = getenv("RUNNEL_STATS");
+    if (!how)
+        return;
+    rn_stats s;
+    rn__rt_stats(rt, &s);
+    const char *format =
+        strcmp(how, "json") == 0
+            ? "{\"workers\": %d, \"elapsed_ns\": %lld, \"tasks\": %llu, "
+              "\"tasks_peak\": %llu, \"stacks\": %llu, \"switches\": %llu, "
+              "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
+              "\"sleeps\": %llu, \"timers\": %llu}\n"
+            : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
+              "stacks %llu\nrunnel: switches %llu, waits %llu, wake-ups "
+              "%llu, steals %llu, worker sleeps %llu, timers %llu\n";
+    fprintf(stderr, format, s.workers, (long long)s.elapsed,
+            (unsigned long long)s.tasks, (unsigned long long)s.tasks_peak,
+            (unsigned long long)s.stacks, (unsigned long long)s.switches,
+            (unsigned long long)s.parks, (unsigned long long)s.wakes,
+            (unsigned long long)s.steals, (unsigned long long)s.sleeps,
+            (unsigned long long)s.timers);
+}
+
+/* Start the other workers and be the first one. */
+static int
+run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
+{
+    struct rn__worker *first = &rt->workers[0];
+    int started = 1, wanted = rt->worker_count, error;
+    rn__os_set_self(first);
+    error = rn__rt_main(rt, fn, arg);
+    rn__os_set_self(NULL);
+    if (error)
+        return error;
+    while (started < wanted &&
+           rn__thread_start(&rt->workers[started].thread, work,
+                            &rt->workers[started]) == 0)
+        started++;
+    if (started < wanted) {
+        rn__worker_stop_all(rt);
+        for (int i = 1; i < started; i++)
+            rn__thread_join(&rt->workers[i].thread);
+        return -EAGAIN;
+    }
+    work(first);
+    for (int i = 1; i < started; i++)
+        rn__thread_join(&rt->workers[i].thread);
+    return 0;
+}
+
+int
+rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
+{
+    rn_options o = *options;
+    int error = rn__options_resolve(&o);
+    if (error)
+        return error;
+    struct rn__rt *rt = calloc(1, sizeof *rt);
+    struct rn__worker *workers = calloc((size_t)o.workers, sizeof *workers);
+    if (!rt || !workers) {
+        free(rt);
+        free(workers);
+        return -ENOMEM;
+    }
+    rt->workers = workers;
+    error = rn__options_apply(&o, &rt->pool);
+    if (!error) {
+        rn__fault_install(rn__report_fault);
+        rn__rt_init(rt, &o, NULL, NULL);
+        error = run_workers(rt, fn, arg);
+        rn__fault_remove();
+        print_stats(rt);
+        for (int i = 0; i < o.workers; i++)
+            drop_stacks(rt->workers[i].stacks);
+        drop_stacks(rt->stacks);
+        if (!error)
+            error = result_of(rt);
+        rn__rt_fini(rt);
+    }
+    free(workers);
+    free(rt);
+    return error;
+}

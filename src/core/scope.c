@@ -1,0 +1,322 @@
+/* core/scope.c - scopes: who must end before whom, and who sees a cancel.
+ *
+ * scope->lock guards the lists of a scope. Cancel marks first and wakes after:
+ * the scopes below are found level by level through a work list made of the
+ * scopes themselves (no recursion, no memory), each pinned while it is in the
+ * list; a close waits for the pins. A scope is marked by exactly one cancel,
+ * which alone uses its work_next.
+ *
+ * A task added after the mark is refused; one added before is in the list the
+ * waking pass walks. A scope opened below after the mark inherits it; one
+ * opened before is in the list the marking pass walks.
+ *
+ * Refused: looking upwards on each check (O(depth) on the hot path), and one
+ * lock for the whole tree (every open and close would meet there).
+ */
+#include "core/core.h"
+
+void
+rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
+               struct rn__task *owner)
+{
+    scope->parent = parent;
+    scope->owner = owner;
+    rn__list_init(&scope->in_parent);
+    rn__list_init(&scope->inner);
+    rn__list_init(&scope->tasks);
+    rn__list_init(&scope->ended);
+    rn__list_init(&scope->closers);
+}
+
+void
+rn__scope_pin(struct rn_scope *scope)
+{
+    /* relaxed: the lock or list it was found through keeps it alive now */
+    atomic_fetch_add_explicit(&scope->pins, 1, memory_order_relaxed);
+}
+
+void
+rn__scope_unpin(struct rn_scope *scope)
+{
+    /* release: our last touch; partners with the acquire in wait_unpinned */
+    atomic_fetch_sub_explicit(&scope->pins, 1, memory_order_release);
+}
+
+static void
+wait_unpinned(struct rn_scope *scope)
+{
+    while (atomic_load_explicit(&scope->pins, memory_order_acquire) > 0)
+        rn__os_relax();
+}
+
+/* ---- cancel ------------------------------------------------------------- */
+
+static bool
+mark(struct rn_scope *scope, uint32_t reason)
+{
+    uint32_t no = RN__CANCEL_NO;
+    /* seq_cst: before the looks at waits; partners with rn__wait_open */
+    return atomic_compare_exchange_strong(&scope->cancelled, &no, reason);
+}
+
+/* Mark all scopes below first; returns them as a list, first first. */
+static void
+mark_below(struct rn_scope *first)
+{
+    struct rn_scope *last = first;
+    for (struct rn_scope *s = first; s; s = s->work_next) {
+        rn__lock(&s->lock);
+        rn__list_each(node, &s->inner) {
+            struct rn_scope *inner =
+                rn__container_of(node, struct rn_scope, in_parent);
+            if (!mark(inner, RN__CANCEL_PARENT))
+                continue;
+            rn__scope_pin(inner);
+            inner->work_next = NULL;
+            last->work_next = inner;
+            last = inner;
+        }
+        rn__unlock(&s->lock);
+    }
+}
+
+static void
+wake(struct rn__task *task)
+{
+    if (rn__wait_claim(task, -ECANCELED, true))
+        rn__fire(task);
+}
+
+static void
+wake_tasks(struct rn_scope *scope)
+{
+    rn__lock(&scope->lock);
+    if (scope->owner)
+        wake(scope->owner);
+    rn__list_each(node, &scope->tasks)
+        wake(rn__container_of(node, struct rn__task, sibling));
+    rn__unlock(&scope->lock);
+}
+
+void
+rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
+{
+    (void)rt;
+    if (!mark(scope, reason))
+        return;
+    rn__scope_pin(scope);
+    scope->work_next = NULL;
+    mark_below(scope);
+    for (struct rn_scope *s = scope; s; s = s->work_next)
+        wake_tasks(s);
+    while (scope) {
+        struct rn_scope *next = scope->work_next;
+        rn__scope_unpin(scope);
+        scope = next;
+    }
+}
+
+/* ---- tasks come and go -------------------------------------------------- */
+
+int
+rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
+{
+    rn__lock(&scope->lock);
+    if (rn__scope_cancelled(scope) || (scope->closing && scope->live == 0)) {
+        rn__unlock(&scope->lock);
+        return -ECANCELED;
+    }
+    task->scope = task->home = scope;
+    rn__list_append(&scope->tasks, &task->sibling);
+    scope->live++;
+    atomic_store_explicit(&task->state, RN__TASK_READY, memory_order_relaxed);
+    rn__count(rn__worker_self(), tasks);
+    rn__unlock(&scope->lock);
+    return 0;
+}
+
+void
+rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
+{
+    if (rn__likely(result >= 0))
+        return;
+    rn__lock(&scope->lock);
+    if (result == -ECANCELED)
+        scope->gave_up = true;
+    else if (!scope->error)
+        scope->error = result;
+    rn__unlock(&scope->lock);
+    rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
+}
+
+bool
+rn__scope_leave(struct rn__task *task, struct rn__list *woken)
+{
+    struct rn_scope *scope = task->home;
+    struct rn__rt *rt = rn__rt_self();
+    rn__lock(&scope->lock);
+    rn__list_remove(&task->sibling);
+    if (task->keep)
+        rn__list_append(&scope->ended, &task->sibling);
+    bool last = --scope->live == 0;
+    if (last) { /* what is cancelled later changes nothing */
+        scope->end_reason = atomic_load(&scope->cancelled);
+        rn__wait_claim_all(&scope->closers, 0, woken);
+    }
+    rn__unlock(&scope->lock); /* may be freed from here on */
+    return last && scope == &rt->root;
+}
+
+/* ---- open and close ----------------------------------------------------- */
+
+static void
+expire(struct rn__timer *timer, struct rn__expired *out)
+{
+    struct rn_scope *scope = rn__container_of(timer, struct rn_scope, timer);
+    rn__note(RN__EXPIRE, &scope->object, NULL);
+    rn__scope_pin(scope);
+    scope->expired_next = out->scopes;
+    out->scopes = scope;
+}
+
+static void
+arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
+{
+    scope->timer.expire = expire;
+    if (deadline != RN_NEVER && deadline > rn__rt_now(rt)) {
+        rn__timer_restart(rt, &scope->timer, deadline, 0);
+        return;
+    }
+    rn__timer_stop(rt, &scope->timer);
+    if (deadline != RN_NEVER)
+        rn__scope_cancel(rt, scope, RN__CANCEL_DEADLINE);
+}
+
+static void
+link_below(struct rn_scope *scope, struct rn_scope *parent)
+{
+    rn__lock(&parent->lock);
+    rn__list_append(&parent->inner, &scope->in_parent);
+    if (rn__scope_cancelled(parent))
+        mark(scope, RN__CANCEL_PARENT);
+    rn__unlock(&parent->lock);
+}
+
+int
+rn_scope_open(rn_time deadline, rn_scope **scope)
+{
+    struct rn__task *self = rn__self_in("rn_scope_open");
+    struct rn__rt *rt = rn__rt_self();
+    struct rn_scope *s = rn__alloc(rt, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    if (rn__timer_reserve(rt) < 0) {
+        rn__free(rt, s);
+        return -ENOMEM;
+    }
+    rn__scope_init(s, self->scope, self);
+    rn__step(RN__SCOPE_OPEN, &s->object, rn__site());
+    if (!self->shielded) /* a deferred call passes no cancel on */
+        link_below(s, self->scope);
+    self->scope = s;
+    arm(rt, s, deadline);
+    *scope = s;
+    return 0;
+}
+
+static void
+join_all(struct rn__task *self, struct rn_scope *scope, const void *site)
+{
+    rn__lock(&scope->lock);
+    scope->closing = true;
+    if (scope->live == 0) {
+        scope->end_reason = atomic_load(&scope->cancelled);
+        rn__unlock(&scope->lock);
+        return;
+    }
+    struct rn__waitspec spec = { RN__SCOPE_CLOSE, &scope->object, site,
+                                 &scope->lock, &scope->closers, NULL };
+    rn__wait_through(self, &spec);
+}
+
+/* Free the records nobody has joined. A join that is just taking one holds its
+ * lock and waits for ours, so it is told by the generation. */
+static void
+drop_ended(struct rn_scope *scope)
+{
+    for (;;) {
+        rn__lock(&scope->lock);
+        struct rn__list *node = rn__list_pop(&scope->ended);
+        struct rn__task *task =
+            node ? rn__container_of(node, struct rn__task, sibling) : NULL;
+        uint64_t id = task ? rn__task_handle(task).id : 0;
+        rn__unlock(&scope->lock);
+        if (!task)
+            return;
+        task = rn__task_find(rn__rt_self(), id);
+        if (task)
+            rn__task_consume(task);
+    }
+}
+
+static int
+status(const struct rn_scope *scope)
+{
+    if (scope->error)
+        return scope->error;
+    if (scope->end_reason == RN__CANCEL_DEADLINE)
+        return -ETIMEDOUT;
+    return scope->gave_up ? -ECANCELED : 0;
+}
+
+int
+rn_scope_close(rn_scope *scope)
+{
+    struct rn__task *self = rn__self_in("rn_scope_close");
+    struct rn__rt *rt = rn__rt_self();
+    const void *site = rn__site();
+    if (!scope || scope->owner != self)
+        rn__panic_at(site, "rn_scope_close of a scope the caller did not "
+                           "open");
+    if (self->scope != scope)
+        rn__panic_at(site, "rn_scope_close while a scope inside is open");
+    rn__step(RN__SCOPE_CLOSE, &scope->object, site);
+    join_all(self, scope, site);
+    rn__timer_stop(rt, &scope->timer);
+    rn__timer_unreserve(rt);
+    drop_ended(scope);
+    rn__lock(&scope->parent->lock);
+    rn__list_remove(&scope->in_parent);
+    rn__unlock(&scope->parent->lock);
+    self->scope = scope->parent;
+    wait_unpinned(scope);
+    int result = status(scope);
+    rn__free(rt, scope);
+    return result;
+}
+
+void
+rn_scope_cancel(rn_scope *scope)
+{
+    rn__self_in("rn_scope_cancel");
+    const void *site = rn__site();
+    if (!scope)
+        rn__panic_at(site, "rn_scope_cancel of NULL");
+    rn__step(RN__SCOPE_CANCEL, &scope->object, site);
+    rn__scope_cancel(rn__rt_self(), scope, RN__CANCEL_USER);
+}
+
+int
+rn_scope_set_deadline(rn_scope *scope, rn_time deadline)
+{
+    rn__self_in("rn_scope_set_deadline");
+    struct rn__rt *rt = rn__rt_self();
+    const void *site = rn__site();
+    if (!scope)
+        rn__panic_at(site, "rn_scope_set_deadline of NULL");
+    rn__step(RN__TIMER_START, &scope->object, site);
+    if (rn__scope_cancelled(scope))
+        return -ECANCELED;
+    arm(rt, scope, deadline);
+    return 0;
+}

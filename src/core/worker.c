@@ -1,0 +1,261 @@
+/* core/worker.c - what a worker does when it has nothing to run: look
+ * elsewhere, sleep, and notice that everybody sleeps for ever.
+ *
+ * No wake-up is lost: who publishes work stores it, then reads asleep and
+ * searching; who goes to sleep counts itself no longer searching, then asleep,
+ * then looks at all work again. All four are sequentially consistent, so one
+ * of the two sees the other. A searcher that finds work passes the search on
+ * if there is more.
+ *
+ * At most half of the workers search at once. While some worker runs, the
+ * sleepers look again every PATIENCE: a task that never yields keeps the one
+ * it has woken in its slot, and timers waiting, no longer than that. When all
+ * sleep they sleep until the next timer, and an idle process wakes nobody.
+ *
+ * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
+ * work, so under idle_lock this is exact.
+ */
+#include "core/core.h"
+
+#include "base/prng.h"
+
+#include <stdlib.h>
+
+enum { ROUNDS = 8, SPINS = 64 };
+#define PATIENCE (10 * RN_MS)
+
+/* ---- looking ------------------------------------------------------------ */
+
+static struct rn__task *
+steal(struct rn__worker *worker, bool slots)
+{
+    struct rn__rt *rt = worker->rt;
+    uint32_t count = (uint32_t)rt->worker_count;
+    uint32_t start = rn__prng_below(&worker->prng, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct rn__worker *victim = &rt->workers[(start + i) % count];
+        if (victim == worker)
+            continue;
+        struct rn__task *task =
+            rn__runq_steal(&worker->queue, &victim->queue);
+        if (!task && slots)
+            task = atomic_exchange_explicit(&victim->slot, NULL,
+                                            memory_order_acq_rel);
+        if (task) {
+            rn__count(worker, steals);
+            return task;
+        }
+    }
+    return NULL;
+}
+
+static bool
+queued_work(struct rn__rt *rt)
+{
+    if (atomic_load(&rt->injected_count) > 0)
+        return true;
+    for (int i = 0; i < rt->worker_count; i++)
+        if (!rn__runq_empty(&rt->workers[i].queue))
+            return true;
+    return false;
+}
+
+/* ---- searching ---------------------------------------------------------- */
+
+static bool
+start_search(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    if (worker->searching)
+        return true;
+    if (2 * atomic_load(&rt->searching) >= (uint32_t)rt->worker_count)
+        return false;
+    atomic_fetch_add(&rt->searching, 1);
+    worker->searching = true;
+    return true;
+}
+
+static bool
+stop_search(struct rn__worker *worker)
+{
+    if (!worker->searching)
+        return false;
+    worker->searching = false;
+    return atomic_fetch_sub(&worker->rt->searching, 1) == 1;
+}
+
+static struct rn__task *
+search(struct rn__worker *worker)
+{
+    if (worker->rt->worker_count == 1 || !start_search(worker))
+        return NULL;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct rn__task *task = steal(worker, false);
+        if (!task)
+            task = rn__sched_local(worker);
+        if (task)
+            return task;
+        for (int i = 0; i < SPINS; i++)
+            rn__cpu_pause();
+    }
+    return NULL;
+}
+
+/* ---- sleeping ----------------------------------------------------------- */
+
+static void
+fall_asleep(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    atomic_store(&worker->wake, 0);
+    rn__lock(&rt->idle_lock);
+    worker->idle_next = rt->sleepers;
+    rt->sleepers = worker;
+    worker->asleep = true;
+    atomic_fetch_add(&rt->asleep, 1);
+    rn__unlock(&rt->idle_lock);
+}
+
+/* Leave the sleepers, unless a waker has taken us out already. */
+static void
+get_up(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    rn__lock(&rt->idle_lock);
+    if (worker->asleep) {
+        struct rn__worker **link = &rt->sleepers;
+        while (*link != worker)
+            link = &(*link)->idle_next;
+        *link = worker->idle_next;
+        worker->asleep = false;
+        atomic_fetch_sub(&rt->asleep, 1);
+    }
+    rn__unlock(&rt->idle_lock);
+}
+
+void
+rn__worker_wake_one(struct rn__rt *rt)
+{
+    rn__lock(&rt->idle_lock);
+    struct rn__worker *worker = rt->sleepers;
+    if (worker) {
+        rt->sleepers = worker->idle_next;
+        worker->asleep = false;
+        worker->searching = true;
+        atomic_fetch_sub(&rt->asleep, 1);
+        atomic_fetch_add(&rt->searching, 1);
+    }
+    rn__unlock(&rt->idle_lock);
+    if (!worker)
+        return;
+    /* release: partners with the futex word's load in sleep */
+    atomic_store_explicit(&worker->wake, 1, memory_order_release);
+    rn__os_wake(&worker->wake, 1);
+}
+
+void
+rn__worker_stop_all(struct rn__rt *rt)
+{
+    atomic_store(&rt->stop, true);
+    for (int i = 0; i < rt->worker_count; i++) {
+        atomic_store(&rt->workers[i].wake, 1);
+        rn__os_wake(&rt->workers[i].wake, 1);
+    }
+}
+
+static bool
+deadlocked(struct rn__rt *rt)
+{
+    rn__lock(&rt->idle_lock);
+    bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
+                !queued_work(rt) && atomic_load(&rt->starved_count) == 0 &&
+                atomic_load(&rt->timers.next) == RN_NEVER &&
+                !atomic_load(&rt->stop) && !rt->deadlocked;
+    if (dead)
+        rt->deadlocked = true;
+    rn__unlock(&rt->idle_lock);
+    return dead;
+}
+
+/* All asleep: nothing else runs, so everything may be read. */
+static void
+report_deadlock(struct rn__rt *rt)
+{
+    bool leak = atomic_load(&rt->main_ended);
+    if (rt->options.deadlock == RN_DEADLOCK_CALL) {
+        if (rt->options.on_deadlock)
+            rt->options.on_deadlock(rt->options.on_deadlock_arg);
+        rn__worker_stop_all(rt);
+        return;
+    }
+    fprintf(stderr, "runnel: deadlock: %s\n",
+            leak ? "main has ended, but tasks it left wait for ever"
+                 : "all tasks wait, and nothing can wake one");
+    rn__dump(rt, true, stderr);
+    fflush(stderr);
+    if (rt->options.deadlock == RN_DEADLOCK_ABORT)
+        abort();
+    _Exit(RN_EXIT_DEADLOCK);
+}
+
+static rn_time
+sleep_deadline(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    rn_time next = atomic_load(&rt->timers.next);
+    if (atomic_load(&rt->asleep) == (uint32_t)rt->worker_count)
+        return next;
+    rn_time patience = rn__os_now() + PATIENCE;
+    return patience < next ? patience : next;
+}
+
+/* Returns whether it slept its whole time while others ran. */
+static bool
+sleep_until_woken(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    stop_search(worker); /* before a waker may set it searching again */
+    fall_asleep(worker);
+    if (queued_work(rt) || atomic_load(&rt->stop)) {
+        get_up(worker);
+        return false;
+    }
+    if (deadlocked(rt)) {
+        report_deadlock(rt);
+    } else {
+        rn_time deadline = sleep_deadline(worker);
+        rn__count(worker, sleeps);
+        if (!atomic_load(&worker->wake))
+            rn__os_wait(&worker->wake, 0, deadline);
+    }
+    bool woken = atomic_load(&worker->wake);
+    get_up(worker);
+    return !woken;
+}
+
+struct rn__task *
+rn__worker_find(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    bool patient = true;
+    while (!atomic_load(&rt->stop)) {
+        worker->clock = rn__os_now();
+        size_t fired = rn__timers_run(rt, worker->clock);
+        atomic_fetch_add_explicit(&worker->count.timers, fired,
+                                  memory_order_relaxed);
+        struct rn__task *task = rn__sched_local(worker);
+        if (!task)
+            task = search(worker);
+        if (!task && !patient)
+            task = steal(worker, true);
+        if (!task)
+            task = rn__sched_starved(rt);
+        if (task) {
+            if (stop_search(worker) && queued_work(rt))
+                rn__worker_wake_one(rt);
+            return task;
+        }
+        patient = !sleep_until_woken(worker);
+    }
+    return NULL;
+}

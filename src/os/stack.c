@@ -1,0 +1,381 @@
+/* os/stack.c - pools of stacks, carved out of large slabs.
+ *
+ * A slab is one memory map that holds many places of pool->stack_bytes:
+ *
+ *      place:  guard page | usable part, grows down | tail | colour
+ *
+ * Memory is counted when touched, so a slab costs nothing but addresses.
+ * Places are handed out in order, guards are installed a group at a time just
+ * before. A stack given back goes on a list and comes out first, while its
+ * top is still in the cache. The colour moves the top by a few cache lines
+ * from place to place: else the hottest lines of all stacks would share the
+ * same few sets of the cache. A place whose guard could not be had, or of a
+ * pool without guards, has a canary in the guard page instead.
+ *
+ * Everything in a pool is guarded by its lock. Descriptions of slabs are never
+ * freed, only used again, so that a signal handler can walk them without one.
+ * A map per stack was refused: a process may have only 65,000 of them.
+ */
+#include "os/os.h"
+
+#include "os/guard.h"
+#include "os/san.h"
+#include "os/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define STACK_MIN ((size_t)16 << 10)
+#define STACK_MAX ((size_t)1 << 30)
+
+/* A slab has as many places as the pool has made so far, within bounds. */
+#define SLAB_PLACES_MIN 64
+#define SLAB_BYTES_MAX ((size_t)1 << 30)
+#define GROUP_MIN 16
+
+#define LINE 64
+#define COLOURS 16
+
+#define CANARY_WORDS 8
+#define CANARY UINT64_C(0x5afe57ac5afe57ac)
+
+struct rn__slab {
+    struct rn__slab *next;       /* of the pool; newest first */
+    struct rn__slab *next_known; /* of all there ever were */
+    _Atomic bool taken;          /* some pool's */
+    _Atomic uintptr_t base;      /* the first place; 0: no memory */
+    _Atomic size_t stride;       /* bytes from place to place */
+    _Atomic size_t places;
+    size_t ready;   /* places that may be handed out */
+    size_t guarded; /* the first of these have a guard page */
+    size_t used;    /* places that were handed out */
+    bool watched;   /* Valgrind knows the stacks */
+};
+
+/* At the upper end of the usable part. */
+struct tail {
+    void *next;    /* low end of the next free stack */
+    uint32_t kind; /* of guard: canary or the pool's */
+    unsigned watch;
+};
+
+static _Atomic(struct rn__slab *) known_slabs;
+
+/* ---- the pool's lock: 0 free, 1 taken, 2 taken and somebody sleeps ------ */
+
+static void
+lock(struct rn__stackpool *pool)
+{
+    uint32_t was = 0;
+    if (atomic_compare_exchange_strong_explicit(
+            &pool->lock, &was, 1, memory_order_acquire, memory_order_relaxed))
+        return;
+    while (atomic_exchange_explicit(&pool->lock, 2, memory_order_acquire) != 0)
+        rn__os_wait(&pool->lock, 2, RN_NEVER);
+}
+
+static void
+unlock(struct rn__stackpool *pool)
+{
+    if (atomic_exchange_explicit(&pool->lock, 0, memory_order_release) == 2)
+        rn__os_wake(&pool->lock, 1);
+}
+
+/* ---- a place ------------------------------------------------------------ */
+
+static size_t
+colour_of(const void *low)
+{
+    uint64_t hash = ((uintptr_t)low >> 12) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(hash >> 32) % COLOURS * LINE;
+}
+
+static size_t
+usable_bytes(const void *low, size_t stride)
+{
+    return stride - rn__guard_page() - sizeof(struct tail) - colour_of(low);
+}
+
+static struct tail *
+tail_of(const struct rn__stackpool *pool, void *low)
+{
+    return (struct tail *)((char *)low + usable_bytes(low, pool->stack_bytes));
+}
+
+static volatile uint64_t *
+canary_of(void *low)
+{
+    return (volatile uint64_t *)low - CANARY_WORDS;
+}
+
+static void
+set_canary(void *low)
+{
+    for (int i = 0; i < CANARY_WORDS; i++)
+        canary_of(low)[i] = CANARY;
+}
+
+/* ---- slabs -------------------------------------------------------------- */
+
+static struct rn__slab *
+take_description(void)
+{
+    struct rn__slab *slab;
+    slab = atomic_load_explicit(&known_slabs, memory_order_acquire);
+    for (; slab != NULL; slab = slab->next_known) {
+        bool taken = false;
+        if (atomic_compare_exchange_strong(&slab->taken, &taken, true))
+            return slab;
+    }
+    slab = calloc(1, sizeof *slab);
+    if (slab == NULL)
+        return NULL;
+    atomic_init(&slab->taken, true);
+    slab->next_known = atomic_load_explicit(&known_slabs, memory_order_relaxed);
+    /* Pairs with the acquiring loads of those who walk the list. */
+    while (!atomic_compare_exchange_weak_explicit(
+        &known_slabs, &slab->next_known, slab, memory_order_release,
+        memory_order_relaxed)) {
+    }
+    return slab;
+}
+
+static size_t
+places_wanted(const struct rn__stackpool *pool)
+{
+    size_t most = SLAB_BYTES_MAX / pool->stack_bytes;
+    size_t places = pool->made;
+    if (places < SLAB_PLACES_MIN)
+        places = SLAB_PLACES_MIN;
+    return places < most ? places : most;
+}
+
+/* Under a limit on addresses a small slab may still be had. */
+static void *
+map_places(size_t stride, size_t *places)
+{
+    for (; *places > 0; *places /= 2) {
+        void *memory = mmap(
+            NULL, *places * stride, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (memory == MAP_FAILED)
+            continue;
+        /* A huge page would make dozens of stacks resident at once. */
+        madvise(memory, *places * stride, MADV_NOHUGEPAGE);
+        return memory;
+    }
+    return NULL;
+}
+
+static struct rn__slab *
+open_slab(struct rn__stackpool *pool)
+{
+    size_t places = places_wanted(pool);
+    struct rn__slab *slab = take_description();
+    if (slab == NULL)
+        return NULL;
+    void *memory = map_places(pool->stack_bytes, &places);
+    if (memory == NULL) {
+        atomic_store(&slab->taken, false);
+        return NULL;
+    }
+    slab->ready = slab->guarded = slab->used = 0;
+    slab->watched = false;
+    atomic_store(&slab->stride, pool->stack_bytes);
+    atomic_store(&slab->places, places);
+    /* The base makes it valid: handlers look at it first and last. */
+    atomic_store(&slab->base, (uintptr_t)memory);
+    slab->next = pool->slabs;
+    pool->slabs = slab;
+    return slab;
+}
+
+static void
+close_watch(struct rn__stackpool *pool, struct rn__slab *slab)
+{
+    char *low = (char *)slab->base + rn__guard_page();
+    for (size_t i = 0; i < slab->used; i++, low += pool->stack_bytes)
+        rn__san_stack_close(tail_of(pool, low)->watch);
+}
+
+static void
+close_slab(struct rn__stackpool *pool, struct rn__slab *slab)
+{
+    void *memory = (void *)atomic_load(&slab->base);
+    size_t bytes = atomic_load(&slab->places) * pool->stack_bytes;
+    if (slab->watched)
+        close_watch(pool, slab);
+    atomic_store(&slab->base, 0);
+    rn__os_unmap(memory, bytes);
+    rn__guard_forget(pool->guard, slab->guarded);
+    atomic_store(&slab->taken, false);
+}
+
+/* Make a few more places ready. Once a guard cannot be had, the rest of the
+ * slab goes without. */
+static void
+guard_group(struct rn__stackpool *pool, struct rn__slab *slab)
+{
+    size_t left = atomic_load(&slab->places) - slab->ready;
+    size_t count = pool->made < GROUP_MIN ? GROUP_MIN : pool->made;
+    char *first = (char *)atomic_load(&slab->base);
+    first += slab->ready * pool->stack_bytes;
+    if (count > RN__GUARD_GROUP)
+        count = RN__GUARD_GROUP;
+    if (count > left)
+        count = left;
+    if (slab->guarded == slab->ready)
+        slab->guarded +=
+            rn__guard_install(pool->guard, first, pool->stack_bytes, count);
+    slab->ready += count;
+}
+
+/* A stack that nobody has had, or NULL. */
+static void *
+carve(struct rn__stackpool *pool, rn_guard_kind *kind, struct rn__slab **from)
+{
+    struct rn__slab *slab = pool->slabs;
+    if (slab == NULL || slab->used == atomic_load(&slab->places))
+        slab = open_slab(pool);
+    if (slab == NULL)
+        return NULL;
+    if (slab->used == slab->ready)
+        guard_group(pool, slab);
+    size_t place = slab->used++;
+    pool->made++;
+    *kind = place < slab->guarded ? pool->guard : RN_GUARD_CANARY;
+    if (*kind != pool->guard)
+        atomic_fetch_add_explicit(&pool->unguarded, 1, memory_order_relaxed);
+    *from = slab;
+    return (char *)atomic_load(&slab->base) + place * pool->stack_bytes +
+           rn__guard_page();
+}
+
+/* ---- the pool ----------------------------------------------------------- */
+
+int
+rn__stackpool_init(struct rn__stackpool *pool, size_t stack_bytes,
+                   rn_guard_kind guard)
+{
+    if (stack_bytes < STACK_MIN || stack_bytes > STACK_MAX)
+        return -EINVAL;
+    if (guard == RN_GUARD_DEFAULT)
+        guard = rn__guard_best();
+    if (!rn__guard_works(guard))
+        return -EINVAL;
+    size_t page = rn__guard_page();
+    if (stack_bytes < page + STACK_MIN - 4096) /* pages larger than 4 KiB */
+        stack_bytes = page + STACK_MIN - 4096;
+    *pool = (struct rn__stackpool){
+        .stack_bytes = (stack_bytes + page - 1) & ~(page - 1), .guard = guard};
+    return 0;
+}
+
+void
+rn__stackpool_fini(struct rn__stackpool *pool)
+{
+    while (pool->slabs != NULL) {
+        struct rn__slab *slab = pool->slabs;
+        pool->slabs = slab->next;
+        close_slab(pool, slab);
+    }
+    pool->free = NULL;
+}
+
+/* The first touch of a new stack is a page fault, so it is made after the
+ * lock is given up. */
+static void *
+get_new(struct rn__stackpool *pool, size_t *usable_out)
+{
+    rn_guard_kind kind;
+    struct rn__slab *slab;
+    void *low = carve(pool, &kind, &slab);
+    if (low == NULL) {
+        unlock(pool);
+        return NULL;
+    }
+    size_t usable = usable_bytes(low, pool->stack_bytes);
+    unsigned watch = rn__san_stack_open(low, usable);
+    if (watch != 0)
+        slab->watched = true;
+    unlock(pool);
+    struct tail *tail = tail_of(pool, low);
+    tail->kind = kind;
+    tail->watch = watch;
+    if (kind == RN_GUARD_CANARY)
+        set_canary(low);
+    *usable_out = usable;
+    return low;
+}
+
+void *
+rn__stack_get(struct rn__stackpool *pool, size_t *usable_out)
+{
+    lock(pool);
+    void *low = pool->free;
+    if (low == NULL)
+        return get_new(pool, usable_out);
+    struct tail *tail = tail_of(pool, low);
+    pool->free = tail->next;
+    unlock(pool);
+    *usable_out = (size_t)((char *)tail - (char *)low);
+    return low;
+}
+
+void
+rn__stack_put(struct rn__stackpool *pool, void *low)
+{
+    struct tail *tail = tail_of(pool, low);
+    lock(pool);
+    tail->next = pool->free;
+    pool->free = low;
+    unlock(pool);
+}
+
+bool
+rn__stack_intact(struct rn__stackpool *pool, void *low)
+{
+    if (pool->guard != RN_GUARD_CANARY) {
+        if (atomic_load_explicit(&pool->unguarded, memory_order_relaxed) == 0)
+            return true;
+        if (tail_of(pool, low)->kind != RN_GUARD_CANARY)
+            return true;
+    }
+    for (int i = 0; i < CANARY_WORDS; i++)
+        if (canary_of(low)[i] != CANARY)
+            return false;
+    return true;
+}
+
+/* ---- for signal handlers ------------------------------------------------ */
+
+static bool
+in_guard(const struct rn__slab *slab, uintptr_t address, void **low,
+         size_t *bytes)
+{
+    uintptr_t base = atomic_load(&slab->base);
+    size_t stride = atomic_load(&slab->stride);
+    size_t places = atomic_load(&slab->places);
+    if (base == 0 || atomic_load(&slab->base) != base)
+        return false;
+    if (address < base || address - base >= stride * places)
+        return false;
+    if ((address - base) % stride >= rn__guard_page())
+        return false;
+    uintptr_t place = address - (address - base) % stride;
+    *low = (char *)place + rn__guard_page();
+    *bytes = usable_bytes(*low, stride);
+    return true;
+}
+
+bool
+rn__stack_guard(const void *address, void **low, size_t *bytes)
+{
+    const struct rn__slab *slab;
+    slab = atomic_load_explicit(&known_slabs, memory_order_acquire);
+    for (; slab != NULL; slab = slab->next_known)
+        if (in_guard(slab, (uintptr_t)address, low, bytes))
+            return true;
+    return false;
+}

@@ -1,0 +1,355 @@
+/* os/symbol.c - backtraces, and names for code addresses.
+ *
+ * Names come from the addr2line command, run once a module for all addresses
+ * in it, because reading debug information is a library of its own. Without
+ * the command, or if it cannot be run, the dynamic symbols must do.
+ *
+ * This runs in handlers for faults, also when the heap is broken and on small
+ * stacks: no malloc (so no posix_spawn, whose file actions need it), no large
+ * locals; all space is one map.
+ */
+#include "os/os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Addresses for one run of the command. */
+#define BATCH 64
+#define FRAMES_MAX 128
+
+/* The longest function name that leaves room for the file. */
+#define NAME_MAX_SHOWN 100
+
+/* A loaded object. */
+struct module {
+    uintptr_t bias; /* address minus the address in its file */
+    const char *path;
+    bool found;
+    bool is_main;
+};
+
+/* All space that a call of rn__os_symbols needs. */
+struct scratch {
+    char main_path[4096];
+    char texts[BATCH][2 + 2 * sizeof(uintptr_t) + 1];
+    char *argv[5 + BATCH + 1];
+    int index[BATCH]; /* which of the caller's addresses */
+    int count;
+    char function[512];
+    char file[512];
+    char buffer[1024]; /* what was read of the command's output */
+    size_t at, end;    /* the unused part of it */
+};
+
+/* ---- modules ------------------------------------------------------------ */
+
+struct lookup {
+    uintptr_t address;
+    struct module *module;
+    int objects; /* seen so far; the main program comes first */
+};
+
+static int
+visit(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct lookup *lookup = arg;
+    bool is_main = lookup->objects++ == 0;
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD || lookup->address < low ||
+            lookup->address - low >= part->p_memsz)
+            continue;
+        *lookup->module = (struct module){.bias = info->dlpi_addr,
+                                          .path = info->dlpi_name,
+                                          .found = true,
+                                          .is_main = is_main};
+        return 1;
+    }
+    return 0;
+}
+
+static struct module
+find_module(uintptr_t address)
+{
+    struct module module = {.found = false};
+    struct lookup lookup = {.address = address, .module = &module};
+    dl_iterate_phdr(visit, &lookup);
+    return module;
+}
+
+/* What a file name is called in a report. */
+static const char *
+short_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The main program has no name among the loaded objects. The file may be gone
+ * or replaced; then the kernel still has it. */
+static const char *
+main_path(struct scratch *scratch)
+{
+    char *path = scratch->main_path;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof scratch->main_path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return path;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* In the child of vfork: only system calls, nothing of the parent's changes. */
+static void
+exec_command(char *const *argv, int output)
+{
+    sigset_t none;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    for (int signal = 1; signal < NSIG; signal++)
+        sigaction(signal, &plain, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (output == STDOUT_FILENO)
+        fcntl(output, F_SETFD, 0);
+    else
+        dup2(output, STDOUT_FILENO);
+    int sink = open("/dev/null", O_RDWR);
+    if (sink >= 0)
+        dup2(sink, STDERR_FILENO);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+/* vfork rather than fork: fork takes the heap's locks, which whoever crashed
+ * may hold. Signals wait so that no handler runs in the child. */
+static pid_t
+start_command(char *const *argv, int output)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid_t pid = vfork();
+    if (pid == 0)
+        exec_command(argv, output);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
+static int
+next_char(struct scratch *scratch, int fd)
+{
+    if (scratch->at == scratch->end) {
+        ssize_t n;
+        do
+            n = read(fd, scratch->buffer, sizeof scratch->buffer);
+        while (n < 0 && errno == EINTR);
+        if (n <= 0)
+            return -1;
+        scratch->at = 0;
+        scratch->end = (size_t)n;
+    }
+    return (unsigned char)scratch->buffer[scratch->at++];
+}
+
+/* A line without its end; what does not fit is dropped. */
+static bool
+read_line(struct scratch *scratch, int fd, char *line, size_t bytes)
+{
+    size_t used = 0;
+    for (;;) {
+        int c = next_char(scratch, fd);
+        if (c < 0)
+            return false;
+        if (c == '\n')
+            break;
+        if (used + 1 < bytes)
+            line[used++] = (char)c;
+    }
+    line[used] = '\0';
+    return true;
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+/* From what the program itself knows. */
+static void
+describe_plainly(const void *address, const struct module *module,
+                 const char *file, char *out)
+{
+    Dl_info info;
+    uintptr_t at = (uintptr_t)address;
+    if (!module->found)
+        snprintf(out, RN__SYMBOL_MAX, "%p", address);
+    else if (dladdr((const char *)address - 1, &info) != 0 &&
+             info.dli_sname != NULL)
+        snprintf(out, RN__SYMBOL_MAX, "%.*s+0x%zx (%.40s)", NAME_MAX_SHOWN,
+                 info.dli_sname, (size_t)(at - (uintptr_t)info.dli_saddr),
+                 file);
+    else
+        snprintf(out, RN__SYMBOL_MAX, "0x%zx (%.40s)",
+                 (size_t)(at - module->bias), file);
+}
+
+/* From a pair of lines: the function, and the file with the line. */
+static void
+describe_fully(struct scratch *scratch, const char *module, char *out)
+{
+    const char *function = scratch->function;
+    char *file = scratch->file;
+    if (function[0] == '\0' || strcmp(function, "??") == 0)
+        return;
+    char *remark = strstr(file, " (");
+    if (remark != NULL)
+        *remark = '\0';
+    size_t length = strlen(function);
+    if (strncmp(file, "??", 2) != 0)
+        snprintf(out, RN__SYMBOL_MAX, "%.*s %.50s", NAME_MAX_SHOWN, function,
+                 short_name(file));
+    else if (strncmp(out, function, length) != 0 || out[length] != '+')
+        snprintf(out, RN__SYMBOL_MAX, "%.*s (%.40s)", NAME_MAX_SHOWN, function,
+                 short_name(module));
+}
+
+/* Run the command for the batch. False: it cannot be run, and never will. */
+static bool
+ask_command(struct scratch *scratch, char *path, char (*out)[RN__SYMBOL_MAX])
+{
+    static const char *const fixed[] = {"addr2line", "-f", "-C", "-e"};
+    int fds[2];
+    int status = 0;
+    int n = 0;
+    for (; n < 4; n++)
+        scratch->argv[n] = (char *)(uintptr_t)fixed[n];
+    scratch->argv[n++] = path;
+    for (int i = 0; i < scratch->count; i++)
+        scratch->argv[n++] = scratch->texts[i];
+    scratch->argv[n] = NULL;
+    scratch->at = scratch->end = 0;
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return false;
+    pid_t pid = start_command(scratch->argv, fds[1]);
+    close(fds[1]);
+    for (int i = 0; pid > 0 && i < scratch->count; i++) {
+        if (!read_line(scratch, fds[0], scratch->function,
+                       sizeof scratch->function) ||
+            !read_line(scratch, fds[0], scratch->file, sizeof scratch->file))
+            break;
+        describe_fully(scratch, path, out[scratch->index[i]]);
+    }
+    close(fds[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return pid > 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+}
+
+/* Collect the addresses from i on that lie in the same module as address i and
+ * are not done. */
+static void
+collect(struct scratch *scratch, void *const *addresses, int i, int count,
+        uint8_t *done)
+{
+    struct module first = find_module((uintptr_t)addresses[i] - 1);
+    scratch->count = 0;
+    for (; i < count && scratch->count < BATCH; i++) {
+        uintptr_t call = (uintptr_t)addresses[i] - 1;
+        struct module module = find_module(call);
+        if (done[i] || module.found != first.found ||
+            module.bias != first.bias || module.is_main != first.is_main)
+            continue;
+        done[i] = 1;
+        scratch->index[scratch->count] = i;
+        snprintf(scratch->texts[scratch->count++], sizeof scratch->texts[0],
+                 "0x%zx", (size_t)(call - module.bias));
+    }
+}
+
+void
+rn__os_symbols(void *const *addresses, int count, char (*out)[RN__SYMBOL_MAX])
+{
+    bool ask = true;
+    size_t bytes = sizeof(struct scratch) + (size_t)count;
+    struct scratch *scratch = rn__os_map(bytes);
+    if (scratch == NULL) {
+        for (int i = 0; i < count; i++)
+            snprintf(out[i], RN__SYMBOL_MAX, "%p", addresses[i]);
+        return;
+    }
+    uint8_t *done = (uint8_t *)(scratch + 1);
+    const char *main_file = main_path(scratch);
+    for (int i = 0; i < count; i++) {
+        struct module module = find_module((uintptr_t)addresses[i] - 1);
+        const char *path = module.is_main ? main_file : module.path;
+        describe_plainly(addresses[i], &module,
+                         module.found ? short_name(path) : "", out[i]);
+    }
+    for (int i = 0; i < count && ask; i++) {
+        struct module module = find_module((uintptr_t)addresses[i] - 1);
+        if (done[i] || !module.found)
+            continue;
+        const char *path = module.is_main ? main_file : module.path;
+        collect(scratch, addresses, i, count, done);
+        ask = ask_command(scratch, (char *)(uintptr_t)path, out);
+    }
+    rn__os_unmap(scratch, bytes);
+}
+
+/* ---- backtraces --------------------------------------------------------- */
+
+__attribute__((noinline)) int
+rn__os_backtrace(void **frames, int max)
+{
+    void *all[FRAMES_MAX];
+    int wanted = max < FRAMES_MAX ? max + 1 : FRAMES_MAX;
+    int count = backtrace(all, wanted) - 1; /* the first is this function */
+    if (count <= 0)
+        return 0;
+    memcpy(frames, all + 1, (size_t)count * sizeof *frames);
+    return count;
+}
+
+/* The main program's addresses, which never change. */
+static pthread_once_t main_once = PTHREAD_ONCE_INIT;
+static uintptr_t main_bias, main_low, main_high;
+
+static int
+visit_main(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    (void)arg;
+    main_bias = info->dlpi_addr;
+    main_low = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t low = main_bias + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        if (low < main_low)
+            main_low = low;
+        if (low + part->p_memsz > main_high)
+            main_high = low + part->p_memsz;
+    }
+    return 1; /* the main program comes first: enough */
+}
+
+static void
+learn_main(void)
+{
+    dl_iterate_phdr(visit_main, NULL);
+}
+
+uintptr_t
+rn__os_code_offset(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    pthread_once(&main_once, learn_main);
+    return at >= main_low && at < main_high ? at - main_bias : at;
+}

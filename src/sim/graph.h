@@ -1,0 +1,27 @@
+/* sim/graph.h - the graph of waiting tasks, for reports. */
+#ifndef RN_GRAPH_H
+#define RN_GRAPH_H
+
+#include "core/core.h"
+
+enum { RN__GRAPH_MAX = 64 };
+
+/* Zero it before rn__graph_make. */
+struct rn__graph {
+    struct rn__task *tasks[RN__GRAPH_MAX]; /* the waiting ones, at most MAX */
+    size_t count;
+    bool edge[RN__GRAPH_MAX][RN__GRAPH_MAX]; /* [a][b]: b could wake a */
+    bool seen[RN__GRAPH_MAX];
+    size_t path[RN__GRAPH_MAX];
+    const size_t *cycle; /* indices into tasks; NULL: there is none */
+    size_t cycle_length;
+    const struct rn__event *events;
+    size_t event_count;
+};
+
+/* The tasks of rt wait and nothing runs: find who waits for whom, and one
+ * cycle if there is any. */
+void rn__graph_make(struct rn__graph *graph, struct rn__rt *rt,
+                    const struct rn__event *events, size_t event_count);
+
+#endif

@@ -1,0 +1,294 @@
+/* sim/program.c - search a program from outside: start it as servers, hand
+ * out schedules, judge how the children end.
+ *
+ * Which finding is reported does not depend on how many servers there are: of
+ * all schedules that fail, the one with the smallest index.
+ */
+#include "sim/search.h"
+#include "sim/server_link.h"
+#include "sim/sim.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* One search. */
+struct search {
+    const rn_sim_options *options;
+    rn_sim_report *report;
+    struct rn__link *links;
+    int count;
+    uint64_t next;  /* index of the next schedule to hand out */
+    uint64_t found; /* smallest index that failed; UINT64_MAX: none */
+    struct rn__distinct distinct;
+    struct rn__choices choices; /* of the finding */
+    bool listed;     /* choices has them; else the seed must do */
+    char *told_text; /* of a finding that cannot be told again */
+    bool out_of_time;
+    rn_time started, told;
+};
+
+/* ---- judging ------------------------------------------------------------ */
+
+static rn_sim_verdict
+judge(const struct rn__response *r)
+{
+    if (r->timed_out)
+        return RN_SIM_HANG;
+    if (r->reported && r->verdict != RN_SIM_PASS)
+        return r->verdict;
+    if (WIFSIGNALED(r->status))
+        return RN_SIM_CRASH;
+    return WEXITSTATUS(r->status) ? RN_SIM_FAILED : RN_SIM_PASS;
+}
+
+static char *
+story(const struct rn__response *r, const rn_sim_options *o)
+{
+    if (r->timed_out)
+        return rn__format("hang: the program ran for %.1f s without ending "
+                          "the schedule\n",
+                          (double)o->max_run_time / 1e9);
+    if (r->reported && r->text[0])
+        return rn__format("%s", r->text);
+    if (WIFSIGNALED(r->status))
+        return rn__format("crash: the program was ended by signal %d (%s)\n",
+                          WTERMSIG(r->status),
+                          strsignal(WTERMSIG(r->status)));
+    return rn__format("failed: the program's exit status is %d\n",
+                      WEXITSTATUS(r->status));
+}
+
+static void
+fill(rn_sim_report *report, const struct rn__response *r)
+{
+    report->verdict = judge(r);
+    report->steps = r->steps;
+    report->digest = r->digest;
+    report->waiting = r->waiting;
+    report->time = r->time;
+}
+
+/* ---- single schedules --------------------------------------------------- */
+
+static int
+run_once(struct rn__link *link)
+{
+    int error = rn__link_go(link);
+    return error ? error : rn__link_wait(link);
+}
+
+static bool
+keep_choices(struct search *s, const struct rn__shared *shared)
+{
+    s->choices.count = 0;
+    if (!shared->response.reported || shared->choice_count == SIZE_MAX)
+        return false;
+    for (size_t i = 0; i < shared->choice_count; i++)
+        if (!rn__choices_add(&s->choices, shared->choices[i]))
+            return false;
+    return true;
+}
+
+/* Run a finding once more for its text (and trace). */
+static int
+tell(struct search *s, struct rn__link *link, const char *token, bool listed)
+{
+    struct rn__request *request = &link->shared->request;
+    const char *path = s->options->trace_path;
+    request->seed = s->report->seed;
+    request->replay = listed;
+    request->text = true;
+    snprintf(request->trace_path, sizeof request->trace_path, "%s",
+             path ? path : "");
+    snprintf(request->trace_token, sizeof request->trace_token, "%s",
+             token ? token : "");
+    if (listed)
+        rn__link_put_choices(link, &s->choices);
+    int error = run_once(link);
+    if (error)
+        return error;
+    const struct rn__response *r = &link->shared->response;
+    s->report->text = story(r, s->options);
+    return r->trace_error;
+}
+
+/* Run the schedule with its own choices once more and compare. */
+static int
+verify(struct search *s, struct rn__link *link)
+{
+    struct rn__request *request = &link->shared->request;
+    request->replay = request->compare = request->text = true;
+    request->keep = false;
+    rn__link_put_choices(link, &s->choices);
+    int error = run_once(link);
+    request->replay = request->compare = request->text = false;
+    request->keep = true;
+    return error;
+}
+
+/* ---- the search --------------------------------------------------------- */
+
+static int
+hand_out(struct search *s, struct rn__link *link)
+{
+    const rn_sim_options *o = s->options;
+    if (s->next >= o->schedules || s->next > s->found || s->out_of_time)
+        return 0;
+    link->index = s->next++;
+    link->shared->request.seed = rn__schedule_seed(o->seed, link->index);
+    return rn__link_go(link);
+}
+
+static int
+take_back(struct search *s, struct rn__link *link)
+{
+    int error = rn__link_wait(link);
+    if (error)
+        return error;
+    const struct rn__response *r = &link->shared->response;
+    rn_sim_report *report = s->report;
+    report->schedules++;
+    report->distinct += rn__distinct_add(&s->distinct, r->digest);
+    bool better = link->index < s->found;
+    if (better && s->options->flags & RN_SIM_VERIFY && r->reported &&
+        keep_choices(s, link->shared) && (error = verify(s, link)) < 0)
+        return error;
+    if (better && (judge(r) != RN_SIM_PASS || s->found == UINT64_MAX)) {
+        fill(report, r);
+        report->seed = rn__schedule_seed(s->options->seed, link->index);
+        if (judge(r) != RN_SIM_PASS) {
+            s->found = link->index;
+            s->listed = keep_choices(s, link->shared);
+            if (r->verdict == RN_SIM_NONDETERMINISM && r->reported)
+                s->told_text = story(r, s->options);
+        }
+    }
+    s->out_of_time =
+        !rn__search_goes_on(s->options, s->started, &s->told, report);
+    return 0;
+}
+
+static int
+search(struct search *s)
+{
+    struct pollfd watch[RN__LINKS_MAX];
+    int busy = 0, error;
+    for (int i = 0; i < s->count; i++)
+        if ((error = hand_out(s, &s->links[i])) < 0)
+            return error;
+    do {
+        busy = 0;
+        for (int i = 0; i < s->count; i++) {
+            watch[i] = (struct pollfd){ s->links[i].socket, POLLIN, 0 };
+            if (!s->links[i].busy)
+                watch[i].fd = -1;
+            else
+                busy++;
+        }
+        if (busy && poll(watch, (nfds_t)s->count, -1) < 0 && errno != EINTR)
+            return -errno;
+        for (int i = 0; i < s->count && busy; i++) {
+            if (watch[i].fd < 0 || !watch[i].revents)
+                continue;
+            if ((error = take_back(s, &s->links[i])) < 0 ||
+                (error = hand_out(s, &s->links[i])) < 0)
+                return error;
+        }
+    } while (busy);
+    return 0;
+}
+
+static int
+finish(struct search *s)
+{
+    rn_sim_report *report = s->report;
+    struct rn__link *link = &s->links[0];
+    if (s->found == UINT64_MAX)
+        return s->options->trace_path ? tell(s, link, NULL, false) : 0;
+    report->token = s->listed ? rn__token_write(&s->choices)
+                              : rn__token_of_seed(report->seed);
+    if (report->verdict == RN_SIM_HANG) {
+        report->text = story(&(struct rn__response){ .timed_out = true },
+                             s->options);
+        return 0;
+    }
+    if (s->told_text) {
+        report->text = s->told_text;
+        s->told_text = NULL;
+        return 0;
+    }
+    return tell(s, link, report->token, s->listed);
+}
+
+/* Repeat the one schedule of a token. */
+static int
+repeat(struct search *s, bool seeded, uint64_t seed)
+{
+    struct rn__link *link = &s->links[0];
+    s->report->seed = seed;
+    int error = tell(s, link, s->options->token, !seeded);
+    if (error)
+        return error;
+    const struct rn__response *r = &link->shared->response;
+    s->report->schedules = s->report->distinct = 1;
+    fill(s->report, r);
+    if (s->report->verdict == RN_SIM_PASS) {
+        free(s->report->text);
+        s->report->text = NULL;
+        return 0;
+    }
+    s->report->token = rn__format("%s", s->options->token);
+    return 0;
+}
+
+static int
+run(struct search *s, char *const argv[])
+{
+    const rn_sim_options *o = s->options;
+    bool seeded = false, single = o->token || o->schedules == 1;
+    uint64_t seed = o->seed;
+    int error = 0;
+    if (o->token && (error = rn__token_read(o->token, &s->choices, &seeded,
+                                            &seed, &s->report->text)) < 0)
+        return error;
+    int wanted = single ? 1 : o->jobs;
+    for (; s->count < wanted; s->count++) {
+        error = rn__link_open(&s->links[s->count], o, argv, &s->report->text);
+        if (error)
+            return error;
+        s->links[s->count].shared->request.quiet = !single;
+        s->links[s->count].shared->request.keep = o->flags & RN_SIM_VERIFY;
+    }
+    if (o->token)
+        return repeat(s, seeded, seed);
+    error = search(s);
+    return error ? error : finish(s);
+}
+
+int
+rn_sim_program(const rn_sim_options *options, char *const argv[],
+               rn_sim_report *report)
+{
+    rn_sim_options resolved;
+    memset(report, 0, sizeof *report);
+    int error = rn__sim_options_resolve(&resolved, options, &report->text);
+    if (error)
+        return error;
+    struct search s = { .options = &resolved, .report = report,
+                        .found = UINT64_MAX };
+    s.started = s.told = rn__os_now();
+    s.links = calloc((size_t)resolved.jobs, sizeof *s.links);
+    error = s.links ? run(&s, argv) : -ENOMEM;
+    for (int i = 0; i < s.count; i++)
+        rn__link_close(&s.links[i]);
+    report->seconds = (double)(rn__os_now() - s.started) / 1e9;
+    free(s.told_text);
+    free(s.links);
+    free(s.distinct.slots);
+    free(s.choices.list);
+    return error;
+}

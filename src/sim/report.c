@@ -1,0 +1,191 @@
+/* sim/report.c - a finding, told to a person. */
+#include "sim/graph.h"
+#include "sim/sim.h"
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST_STEPS = 10 };
+
+const char *
+rn_sim_verdict_name(rn_sim_verdict verdict)
+{
+    static const char *const names[] = {
+        "pass",        "deadlock",   "leak",         "panic",
+        "assert",      "failed",     "crash",        "no progress",
+        "step limit",  "time limit", "memory limit", "hang",
+        "nondeterminism"
+    };
+    size_t i = (size_t)verdict;
+    return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+void
+rn__world_keep_name(struct rn__world *world, const struct rn__task *task)
+{
+    uint32_t n = rn__task_number(task);
+    if (n < RN__SIM_NAMES)
+        snprintf(world->names[n], RN__SIM_NAME, "%s",
+                 atomic_load_explicit(&task->name, memory_order_relaxed));
+}
+
+const char *
+rn__world_task_name(struct rn__world *world, uint32_t number)
+{
+    return number < RN__SIM_NAMES ? world->names[number] : "";
+}
+
+static void
+keep_name(struct rn__task *task, void *arg)
+{
+    rn__world_keep_name(arg, task);
+}
+
+/* ---- who waits ---------------------------------------------------------- */
+
+static void
+count_waiting(struct rn__task *task, void *arg)
+{
+    uint64_t *count = arg;
+    if (atomic_load_explicit(&task->state, memory_order_relaxed) ==
+        RN__TASK_WAITING)
+        ++*count;
+}
+
+uint64_t
+rn__report_waiting(struct rn__world *world)
+{
+    uint64_t count = 0;
+    rn__task_each(&world->rt, count_waiting, &count);
+    return count;
+}
+
+static void
+print_task(struct rn__world *world, struct rn__task *task, FILE *out)
+{
+    fprintf(out, "  task %u \"%s\" waits ", rn__task_number(task), task->name);
+    rn__dump_wait(&world->rt, task, true, out);
+    fputc('\n', out);
+}
+
+static void
+print_cycle(struct rn__world *world, FILE *out)
+{
+    struct rn__graph *graph = calloc(1, sizeof *graph);
+    if (!graph)
+        return;
+    rn__graph_make(graph, &world->rt, world->events, world->event_count);
+    if (graph->cycle) {
+        fprintf(out, "wait-for cycle:\n");
+        for (size_t i = 0; i < graph->cycle_length; i++) {
+            print_task(world, graph->tasks[graph->cycle[i]], out);
+            size_t to = graph->cycle[(i + 1) % graph->cycle_length];
+            fprintf(out, "    for which task %u \"%s\" would have to act\n",
+                    rn__task_number(graph->tasks[to]),
+                    graph->tasks[to]->name);
+        }
+    } else if (graph->count > 0) {
+        fprintf(out, "no cycle: some task that was to act has ended, or "
+                     "never came to it\n");
+    }
+    free(graph);
+}
+
+/* ---- the last steps ----------------------------------------------------- */
+
+static void
+print_event(struct rn__world *world, const struct rn__event *event, FILE *out)
+{
+    enum rn__kind kind = rn__event_kind(event);
+    void *site = (void *)(uintptr_t)rn__event_site(event);
+    char where[1][RN__SYMBOL_MAX] = { "" };
+    char object[32] = "";
+    if (event->object && rn__kind_object(kind)[0])
+        snprintf(object, sizeof object, " %s#%u", rn__kind_object(kind),
+                 event->object);
+    if (site)
+        rn__os_symbols(&site, 1, where);
+    fprintf(out, "  %12.6f s  task %-3u %-12s %s%s  %s\n",
+            (double)event->time / 1e9, event->task,
+            rn__world_task_name(world, event->task), rn__kind_text(kind),
+            object, where[0]);
+}
+
+static void
+print_last_steps(struct rn__world *world, FILE *out)
+{
+    size_t first = world->event_count, steps = 0;
+    while (first > 0 && steps < LAST_STEPS)
+        if (rn__event_kind(&world->events[--first]) < RN__ANNOTATE_FIRST)
+            steps++;
+    fprintf(out, "last steps:\n");
+    for (size_t i = first; i < world->event_count; i++)
+        if (rn__event_kind(&world->events[i]) < RN__ANNOTATE_FIRST)
+            print_event(world, &world->events[i], out);
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+static void
+print_where(struct rn__world *world, FILE *out)
+{
+    if (!world->site)
+        return;
+    void *site = (void *)(uintptr_t)world->site;
+    char name[1][RN__SYMBOL_MAX];
+    rn__os_symbols(&site, 1, name);
+    fprintf(out, "  at %s\n", name[0]);
+}
+
+void
+rn__report_write(struct rn__world *world)
+{
+    size_t length = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return;
+    bool crashed = world->verdict == RN_SIM_CRASH;
+    rn__task_each(&world->rt, keep_name, world);
+    fprintf(out, "%s: %s\n", rn_sim_verdict_name(world->verdict),
+            world->message ? world->message : "");
+    print_where(world, out);
+    fprintf(out, "after %llu steps, at %.6f s of virtual time\n",
+            (unsigned long long)world->steps, (double)world->now / 1e9);
+    if (world->verdict == RN_SIM_DEADLOCK || world->verdict == RN_SIM_LEAK)
+        print_cycle(world, out);
+    if (world->rt.root.live > 0) {
+        fprintf(out, "tasks:\n");
+        rn__dump(&world->rt, !crashed, out);
+    }
+    print_last_steps(world, out);
+    if (fclose(out) == 0)
+        world->text = text;
+}
+
+int
+rn__world_trace(struct rn__world *world, const char *path, const char *token)
+{
+    uint32_t count = world->rt.task_numbers;
+    if (count >= RN__SIM_NAMES)
+        count = RN__SIM_NAMES - 1;
+    const char **names = calloc(count + 1, sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    for (uint32_t i = 0; i <= count; i++)
+        names[i] = world->names[i];
+    struct rn__trace trace = { world->events,
+                               world->event_count,
+                               names,
+                               count,
+                               rn_sim_verdict_name(world->verdict),
+                               token ? token : "",
+                               0,
+                               world->digest };
+    int error = rn__trace_write(&trace, path);
+    free(names);
+    return error;
+}

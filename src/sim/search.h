@@ -1,0 +1,16 @@
+/* sim/search.h - what searches in a process and over processes share. */
+#ifndef RN_SEARCH_H
+#define RN_SEARCH_H
+
+#include <runnel/sim.h>
+#include <stdbool.h>
+
+/* The seed of schedule i of a search; schedule 0 has the search's own. */
+uint64_t rn__schedule_seed(uint64_t seed, uint64_t i);
+
+/* Tell progress now and then; false: the time is up. told is when it was last
+ * told, started when the search began. */
+bool rn__search_goes_on(const rn_sim_options *options, rn_time started,
+                        rn_time *told, const rn_sim_report *report);
+
+#endif

@@ -1,0 +1,218 @@
+/* sim/server.c - in a program that is searched: one fork a schedule, so that
+ * neither a crash nor a static variable leaks into the next.
+ */
+#include "sim/shared.h"
+#include "sim/sim.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct rn__shared *shared;
+static int channel = -1; /* to the searcher */
+static struct rn__world *child_world;
+
+/* ---- meeting the searcher ----------------------------------------------- */
+
+static bool
+attach(void)
+{
+    const char *text = getenv(RN__SHARED_ENV);
+    int memory;
+    struct stat status;
+    if (!text || sscanf(text, "%d,%d", &memory, &channel) != 2)
+        return false;
+    if (fstat(memory, &status) < 0)
+        return false;
+    void *at = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED, memory, 0);
+    if (at == MAP_FAILED)
+        return false;
+    shared = at;
+    if (shared->version == RN__SHARED_VERSION)
+        return true;
+    fprintf(stderr, "runnel: the command and the library this program uses "
+                    "are of different versions\n");
+    shared = NULL;
+    return false;
+}
+
+/* Tells the searcher that the library is there, even if rn_run never is. */
+__attribute__((constructor)) static void
+loaded(void)
+{
+    if (attach())
+        atomic_store(&shared->linked, 1);
+}
+
+static bool
+say(char byte)
+{
+    return send(channel, &byte, 1, MSG_NOSIGNAL) == 1;
+}
+
+/* ---- the child ---------------------------------------------------------- */
+
+static void
+silence(void)
+{
+    int null = open("/dev/null", O_WRONLY);
+    if (null < 0)
+        return;
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    close(null);
+}
+
+static void
+begin_child(struct rn__world *world)
+{
+    static struct rn__choices replay;
+    const struct rn__request *request = &shared->request;
+    close(channel);
+    if (request->quiet)
+        silence();
+    if (request->replay) {
+        replay.list = shared->choices;
+        replay.count = replay.room = shared->choice_count;
+        /* the list is overwritten at the end of the schedule only */
+    }
+    world->want_text = request->text;
+    rn__world_begin(world, request->seed, request->replay ? &replay : NULL);
+    child_world = world;
+}
+
+static void
+respond(struct rn__world *world)
+{
+    struct rn__response *r = &shared->response;
+    r->reported = true;
+    r->verdict = world->verdict;
+    r->steps = world->steps;
+    r->digest = world->digest;
+    r->waiting = world->waiting;
+    r->time = world->now;
+    const char *text = world->text ? world->text : world->message;
+    snprintf(r->text, sizeof r->text, "%s", text ? text : "");
+    size_t count = world->choices.count;
+    if (count <= shared->choice_room)
+        memmove(shared->choices, world->choices.list,
+                count * sizeof *shared->choices);
+    shared->choice_count = count <= shared->choice_room ? count : SIZE_MAX;
+}
+
+static void
+keep_events(struct rn__world *world)
+{
+    size_t count = world->event_count;
+    if (count > RN__SHARED_EVENTS)
+        count = RN__SHARED_EVENTS;
+    memcpy(shared->events, world->events, count * sizeof *world->events);
+    shared->event_count = count;
+    shared->event_digest = world->digest;
+}
+
+void
+rn__server_report(struct rn__world *world, bool signal)
+{
+    const struct rn__request *request = &shared->request;
+    if (request->keep)
+        keep_events(world);
+    if (request->compare)
+        rn__verify(world, shared->events, shared->event_count,
+                   shared->event_digest);
+    if (request->trace_path[0])
+        shared->response.trace_error = rn__world_trace(
+            world, request->trace_path, request->trace_token);
+    respond(world);
+    if (world->verdict != RN_SIM_PASS && !signal)
+        _exit(0);
+}
+
+void
+rn__world_crashed(struct rn__world *world)
+{
+    if (world->want_text)
+        rn__report_write(world);
+    if (world == child_world) {
+        rn__server_report(world, true);
+        return;
+    }
+    char *token = rn__token_write(&world->choices);
+    fprintf(stderr, "%srepeat it with token %s\n",
+            world->text ? world->text : "", token ? token : "(no memory)");
+    fflush(stderr);
+}
+
+/* ---- the server --------------------------------------------------------- */
+
+/* Wait for a child, but not for ever. */
+static void
+await(pid_t child)
+{
+    struct rn__response *r = &shared->response;
+    rn_time limit = shared->request.options.max_run_time;
+    int handle = (int)syscall(SYS_pidfd_open, child, 0);
+    if (handle >= 0) {
+        struct pollfd watch = { handle, POLLIN, 0 };
+        if (poll(&watch, 1, (int)(limit / RN_MS)) == 0) {
+            r->timed_out = true;
+            kill(child, SIGKILL);
+        }
+        close(handle);
+    }
+    while (waitpid(child, &r->status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* Returns in a child, never in the server. */
+static void
+serve(struct rn__world *world)
+{
+    char byte;
+    while (recv(channel, &byte, 1, 0) == 1) {
+        shared->response.reported = shared->response.timed_out = false;
+        shared->response.status = shared->response.trace_error = 0;
+        shared->response.text[0] = 0;
+        fflush(NULL); /* a child must not print what the server holds back */
+        pid_t child = fork();
+        if (child == 0) {
+            begin_child(world);
+            return;
+        }
+        if (child < 0)
+            shared->response.trace_error = -errno;
+        else
+            await(child);
+        if (!say(RN__DONE))
+            break;
+    }
+    _exit(0);
+}
+
+struct rn__world *
+rn__server_world(void)
+{
+    if (child_world || !shared)
+        return child_world;
+    char *why = NULL;
+    struct rn__world *world = malloc(sizeof *world);
+    if (!world ||
+        rn__world_init(world, &shared->request.options, &why) < 0) {
+        fprintf(stderr, "runnel: cannot make a simulated world: %s\n",
+                why ? why : "out of memory");
+        _exit(1);
+    }
+    if (!say(RN__HELLO))
+        _exit(1);
+    serve(world);
+    return world;
+}

@@ -1,0 +1,68 @@
+/* sim/shared.h - what a searcher and the program it searches share.
+ *
+ * The searcher makes a memory object and a socket pair, starts the program
+ * with both (RUNNEL_SIM=memory-fd,socket-fd), and talks to it in single bytes:
+ * the program says HELLO in its first rn_run and becomes a server; for each GO
+ * it forks a child that returns from there into the schedule the request
+ * names, waits for it, and says DONE. All the rest is in the shared memory,
+ * which only one side touches at a time.
+ */
+#ifndef RN_SHARED_H
+#define RN_SHARED_H
+
+#include "core/event.h"
+
+#include <runnel/sim.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define RN__SHARED_ENV "RUNNEL_SIM"
+
+enum {
+    RN__SHARED_VERSION = 1,
+    RN__SHARED_TEXT = 256 * 1024,
+    RN__SHARED_PATH = 4096,
+    RN__SHARED_EVENTS = 1 << 16, /* kept to compare two runs */
+    RN__HELLO = 'H',
+    RN__GO = 'G',
+    RN__DONE = 'D'
+};
+
+struct rn__request {
+    rn_sim_options options; /* without its pointers; read once, at HELLO */
+    uint64_t seed;
+    bool replay;  /* choices are the schedule, not the seed */
+    bool quiet;   /* what the program prints is dropped */
+    bool text;    /* describe a finding */
+    bool keep;    /* leave the events for a comparison */
+    bool compare; /* compare with the events left before */
+    char trace_path[RN__SHARED_PATH]; /* "": none */
+    char trace_token[RN__SHARED_PATH];
+};
+
+struct rn__response {
+    bool reported; /* the schedule came to an end inside rn_run */
+    rn_sim_verdict verdict;
+    uint64_t steps, digest, waiting;
+    rn_time time;
+    int trace_error;
+    char text[RN__SHARED_TEXT];
+    int status;     /* of the child, as waitpid gives it */
+    bool timed_out; /* it was killed after options.max_run_time */
+};
+
+struct rn__shared {
+    uint32_t version;
+    uint32_t exec_error;     /* errno of exec in the child */
+    _Atomic uint32_t linked; /* the library has been loaded */
+    struct rn__request request;
+    struct rn__response response;
+    size_t event_count; /* left by keep */
+    uint64_t event_digest;
+    struct rn__event events[RN__SHARED_EVENTS];
+    size_t choice_count; /* of the request, then of the response */
+    size_t choice_room;
+    uint32_t choices[];
+};
+
+#endif

@@ -1,0 +1,153 @@
+/* sim/sim.h - the simulated world.
+ *
+ * One world runs schedule after schedule in the same memory. What a schedule
+ * chose is a list of small integers (choices); replaying the list repeats it.
+ * Only decisions between two or more candidates are in the list, and 0 is
+ * always what an unsearched program would do, so trailing zeros are dropped.
+ */
+#ifndef RN_SIM_WORLD_H
+#define RN_SIM_WORLD_H
+
+#include "core/core.h"
+#include "sim/arena.h"
+
+#include <runnel/sim.h>
+
+enum {
+    RN__SIM_NAME = 24,        /* bytes of a task's name that are kept */
+    RN__SIM_NAMES = 1 << 16,  /* tasks whose names are kept */
+    RN__SIM_CANDIDATES = 64,  /* timers due at once that are told apart */
+    RN__SIM_NOTES = 6         /* events kept for each step allowed */
+};
+
+/* A list of choices that grows by doubling. */
+struct rn__choices {
+    uint32_t *list;
+    size_t count;
+    size_t room;
+};
+
+struct rn__world {
+    rn_sim_options options;  /* defaults filled in */
+    struct rn__rt rt;
+    struct rn__worker worker;
+    struct rn__arena arena;
+    struct rn__stack *stacks;   /* kept from schedule to schedule */
+    bool set_up;                /* rn__world_init got as far as contexts */
+
+    /* How to choose: replay first, then at random or the default. */
+    const struct rn__choices *replay;
+    bool random;
+    uint64_t prng;
+    struct rn__choices choices; /* made in this schedule */
+    bool diverged;              /* replay asked for what there was not */
+
+    struct rn__task **ready;    /* in the order they became ready */
+    size_t ready_count, ready_room;
+    rn_time now;
+    uint64_t steps, instant_steps;
+    bool waiting_to_explore;    /* rn_sim_explore_wait */
+    bool clock_acts;            /* a timer is being expired */
+    uint32_t starved_tries;     /* stacks asked for in vain */
+
+    struct rn__event *events;
+    size_t event_count, event_room;
+    uint64_t digest;
+    char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */
+
+    bool over;
+    rn_sim_verdict verdict;
+    char *message;              /* what failed; malloc'ed */
+    const void *site;           /* where; NULL: nowhere in particular */
+    uint64_t waiting;           /* tasks left waiting */
+    bool want_text;             /* describe a finding when it is made */
+    char *text;                 /* the description; malloc'ed */
+};
+
+/* Make a world; options are checked and filled in. 0, -EINVAL or -ENOMEM, with
+ * *why set to a malloc'ed explanation of -EINVAL. */
+int rn__world_init(struct rn__world *world, const rn_sim_options *options,
+                   char **why);
+void rn__world_fini(struct rn__world *world);
+/* Options with defaults filled in; -EINVAL with a malloc'ed *why. */
+int rn__sim_options_resolve(rn_sim_options *resolved,
+                            const rn_sim_options *options, char **why);
+
+/* Forget the last schedule and prepare one made of a seed, or of replay. */
+void rn__world_begin(struct rn__world *world, uint64_t seed,
+                     const struct rn__choices *replay);
+/* Run fn(arg) as main of a schedule that has begun; more than once in one
+ * schedule if the program calls rn_run again. Returns main's result. */
+int rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg);
+
+/* End the schedule with a finding; from a task it does not return. */
+void rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
+                    const void *site, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The environment (world.c). */
+extern const struct rn__env rn__sim_env;
+/* Where the calling task's world is; NULL for real. */
+struct rn__world *rn__world_self(void);
+
+/* Append; false: out of memory. */
+bool rn__choices_add(struct rn__choices *choices, uint32_t choice);
+
+/* ---- tokens (token.c) --------------------------------------------------- */
+
+/* Text for a list of choices; malloc'ed; NULL: out of memory. */
+char *rn__token_write(const struct rn__choices *choices);
+/* Text that stands for the schedule of a seed; malloc'ed. */
+char *rn__token_of_seed(uint64_t seed);
+/* What a text stands for, or the text in "@FILE": a list of choices, or the
+ * schedule of a seed (*seeded). 0, -EINVAL with *why, -ENOMEM. */
+int rn__token_read(const char *token, struct rn__choices *choices,
+                   bool *seeded, uint64_t *seed, char **why);
+
+/* ---- digests seen (distinct.c) ------------------------------------------ */
+
+struct rn__distinct {
+    uint64_t *slots;
+    size_t count, room;
+};
+/* Whether it was new; when memory runs out it counts as seen. */
+bool rn__distinct_add(struct rn__distinct *set, uint64_t digest);
+
+/* ---- reports (report.c) ------------------------------------------------- */
+
+/* Describe the finding of the schedule that has just ended, while its tasks
+ * are still there: sets world->text. From the world's idle context. */
+void rn__report_write(struct rn__world *world);
+/* The number of live tasks that wait. */
+uint64_t rn__report_waiting(struct rn__world *world);
+/* Write the trace of the last schedule to path. 0 or a negative errno. */
+int rn__world_trace(struct rn__world *world, const char *path,
+                    const char *token);
+/* A fatal signal has ended the schedule; the process dies after this. */
+void rn__world_crashed(struct rn__world *world);
+/* Remember the name of a task that ends. */
+void rn__world_keep_name(struct rn__world *world,
+                         const struct rn__task *task);
+/* The name a task had, by number. */
+const char *rn__world_task_name(struct rn__world *world, uint32_t number);
+/* A printf into new memory; NULL: out of memory. */
+char *rn__format(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* ---- hidden non-determinism (verify.c) ---------------------------------- */
+
+/* The schedule that has just run repeated another one's choices: if it differs
+ * from those events and that digest, that becomes the verdict, with a text. */
+void rn__verify(struct rn__world *world, const struct rn__event *events,
+                size_t count, uint64_t digest);
+
+/* ---- programs (server.c, program.c) ------------------------------------- */
+
+/* In a program started to be searched: serve requests, and return in the child
+ * that is to run a schedule, with its world; NULL in any other program. */
+struct rn__world *rn__server_world(void);
+/* The schedule's rn_run has returned, or a signal ends it. Does not return if
+ * there is a finding, unless a signal is to end the process. */
+void rn__server_report(struct rn__world *world, bool signal);
+
+#endif

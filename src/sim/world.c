@@ -1,0 +1,469 @@
+/* sim/world.c - the simulated world: one OS thread, virtual time, and a
+ * schedule that decides whatever is free.
+ *
+ * At each step of a task the candidates to go on are: the task itself, all
+ * ready tasks in the order they became ready, and the timers that are due.
+ * Candidate 0 is the task itself (at a yield: the longest ready other), so a
+ * schedule of zeros runs each task as far as it can. Firing a timer is a
+ * candidate like a task, so that a deadline and an operation at the same
+ * instant are seen in both orders. Time moves only when there is no candidate
+ * at all.
+ */
+#include "sim/sim.h"
+
+#include "base/prng.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rn__world *
+world_of(struct rn__rt *rt)
+{
+    return rt->env_state;
+}
+
+struct rn__world *
+rn__world_self(void)
+{
+    struct rn__rt *rt = rn__rt_self();
+    return rt && rt->env == &rn__sim_env ? world_of(rt) : NULL;
+}
+
+/* ---- the record --------------------------------------------------------- */
+
+static void
+record(struct rn__world *world, uint32_t task, enum rn__kind kind,
+       uint32_t object, const void *site)
+{
+    uint64_t where = (uint64_t)rn__os_code_offset(site) << 8 | kind;
+    world->digest = rn__mix64(world->digest + where * 0x9e3779b97f4a7c15u +
+                              ((uint64_t)task << 32 | object));
+    if (world->event_count < world->event_room)
+        world->events[world->event_count++] =
+            rn__event_make(world->now, task, kind, object, site);
+}
+
+static uint32_t
+current_number(struct rn__world *world)
+{
+    struct rn__task *self = world->worker.current;
+    return self ? rn__task_number(self) : 0;
+}
+
+static uint32_t
+number(struct rn__rt *rt, struct rn__object *object)
+{
+    if (object->id >> 32 != rt->epoch)
+        object->id = (uint64_t)rt->epoch << 32 | ++rt->objects;
+    return (uint32_t)object->id;
+}
+
+static void
+note(struct rn__rt *rt, enum rn__kind kind, uint32_t object, const void *site)
+{
+    record(world_of(rt), current_number(world_of(rt)), kind, object, site);
+}
+
+/* ---- the end of a schedule ---------------------------------------------- */
+
+static void
+finish(struct rn__world *world, rn_sim_verdict verdict, const void *site,
+       char *message)
+{
+    if (world->over) {
+        free(message);
+        return;
+    }
+    record(world, current_number(world), RN__VERDICT, verdict, site);
+    world->over = true;
+    world->verdict = verdict;
+    world->site = site;
+    world->message = message;
+}
+
+void
+rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
+               const void *site, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    finish(world, verdict, site, text);
+    struct rn__task *self = world->worker.current;
+    if (!self)
+        return;
+    rn__sched_switch(self, NULL);
+    abort(); /* nobody enters an abandoned task again */
+}
+
+static void
+fail(struct rn__rt *rt, bool assertion, const char *text, const void *site)
+{
+    rn__world_fail(world_of(rt), assertion ? RN_SIM_ASSERT : RN_SIM_PANIC,
+                   site, "%s", text);
+}
+
+/* ---- choosing ----------------------------------------------------------- */
+
+static uint32_t
+choose_free(struct rn__world *world, uint32_t n)
+{
+    size_t position = world->choices.count;
+    if (world->replay && position < world->replay->count) {
+        uint32_t choice = world->replay->list[position];
+        if (choice < n)
+            return choice;
+        world->diverged = true;
+        return 0;
+    }
+    return world->random ? rn__prng_below(&world->prng, n) : 0;
+}
+
+static uint32_t
+choose(struct rn__rt *rt, uint32_t n)
+{
+    struct rn__world *world = world_of(rt);
+    if (n < 2 || world->waiting_to_explore)
+        return 0;
+    uint32_t choice = choose_free(world, n);
+    if (!rn__choices_add(&world->choices, choice))
+        finish(world, RN_SIM_MEMORY_LIMIT, NULL,
+               rn__format("no memory for the list of choices"));
+    return choice;
+}
+
+static void
+ready(struct rn__rt *rt, struct rn__task *task)
+{
+    struct rn__world *world = world_of(rt);
+    uint32_t by = current_number(world);
+    if (world->ready_count == world->ready_room) {
+        size_t room = world->ready_room ? 2 * world->ready_room : 64;
+        struct rn__task **larger =
+            realloc(world->ready, room * sizeof *larger);
+        if (!larger)
+            abort();
+        world->ready = larger;
+        world->ready_room = room;
+    }
+    world->ready[world->ready_count++] = task;
+    if (task != world->worker.current)
+        record(world, world->clock_acts ? 0 : by,
+               world->clock_acts ? RN__TIMEOUT : RN__WAKE,
+               rn__task_number(task), NULL);
+}
+
+static struct rn__task *
+take_ready(struct rn__world *world, size_t i)
+{
+    struct rn__task *task = world->ready[i];
+    world->ready_count--;
+    memmove(&world->ready[i], &world->ready[i + 1],
+            (world->ready_count - i) * sizeof *world->ready);
+    return task;
+}
+
+static size_t
+due_timers(struct rn__world *world, struct rn__heap_node **due)
+{
+    struct rn__timers *timers = &world->rt.timers;
+    if (atomic_load_explicit(&timers->next, memory_order_relaxed) > world->now)
+        return 0;
+    return rn__heap_due(&timers->heap, world->now, due, RN__SIM_CANDIDATES);
+}
+
+static void
+expire(struct rn__world *world, struct rn__heap_node *node)
+{
+    world->clock_acts = true;
+    rn__timer_expire(&world->rt,
+                     rn__container_of(node, struct rn__timer, node));
+    world->clock_acts = false;
+    rn__count(&world->worker, timers);
+}
+
+/* Count a step; may end the schedule. */
+static void
+count_step(struct rn__world *world, const void *site)
+{
+    const rn_sim_options *o = &world->options;
+    world->steps++;
+    if (world->steps > o->max_steps)
+        rn__world_fail(world, RN_SIM_STEP_LIMIT, site,
+                       "no end after %llu steps",
+                       (unsigned long long)o->max_steps);
+    else if (++world->instant_steps > o->max_instant_steps)
+        rn__world_fail(world, RN_SIM_NO_PROGRESS, site,
+                       "no progress: %llu steps in one instant",
+                       (unsigned long long)o->max_instant_steps);
+}
+
+/* The running task stays ready; another may go on first. */
+static void
+preempt(struct rn__world *world, struct rn__task *self, bool last)
+{
+    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    for (;;) {
+        size_t timers = due_timers(world, due);
+        size_t others = world->ready_count + timers;
+        if (others == 0)
+            return;
+        size_t choice = choose(&world->rt, (uint32_t)others + 1);
+        if (choice == (last ? others : 0))
+            return;
+        if (!last)
+            choice--;
+        if (choice >= world->ready_count) {
+            expire(world, due[choice - world->ready_count]);
+            continue;
+        }
+        struct rn__task *next = take_ready(world, choice);
+        world->ready[world->ready_count++] = self; /* in next's old place */
+        atomic_store_explicit(&self->state, RN__TASK_READY,
+                              memory_order_relaxed);
+        rn__sched_switch(self, next);
+        return;
+    }
+}
+
+static void
+step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
+     const void *site)
+{
+    struct rn__world *world = world_of(rt);
+    struct rn__task *self = world->worker.current;
+    record(world, rn__task_number(self), kind,
+           object ? number(rt, object) : 0, site);
+    if (kind == RN__END)
+        rn__world_keep_name(world, self);
+    count_step(world, site);
+    if (self->atomic_depth == 0)
+        preempt(world, self, kind == RN__YIELD);
+}
+
+/* ---- nobody runs -------------------------------------------------------- */
+
+/* No task can go on and no timer will change that. */
+static void
+conclude(struct rn__world *world)
+{
+    if (world->rt.root.live == 0) {
+        finish(world, RN_SIM_PASS, NULL, NULL);
+        return;
+    }
+    world->waiting = rn__report_waiting(world);
+    bool ended = atomic_load(&world->rt.main_ended);
+    if (ended && (world->options.flags & RN_SIM_LEAKS_OK))
+        finish(world, RN_SIM_PASS, NULL, NULL);
+    else if (ended)
+        finish(world, RN_SIM_LEAK, NULL,
+               rn__format("main has ended, but %llu of its tasks wait for "
+                          "ever",
+                          (unsigned long long)world->waiting));
+    else
+        finish(world, RN_SIM_DEADLOCK, NULL,
+               rn__format("%llu tasks wait for ever, main among them",
+                          (unsigned long long)world->waiting));
+}
+
+static bool
+move_time(struct rn__world *world)
+{
+    struct rn__heap_node *first = rn__heap_min(&world->rt.timers.heap);
+    if (!first)
+        return false;
+    if (first->key > world->options.max_time) {
+        finish(world, RN_SIM_TIME_LIMIT, NULL,
+               rn__format("no end after %.3f s of virtual time",
+                          (double)world->options.max_time / 1e9));
+        return true;
+    }
+    if (first->key > world->now) {
+        world->now = first->key;
+        world->worker.clock = world->now;
+        world->instant_steps = 0;
+    }
+    if (++world->steps > world->options.max_steps)
+        finish(world, RN_SIM_STEP_LIMIT, NULL,
+               rn__format("no end after %llu steps",
+                          (unsigned long long)world->options.max_steps));
+    return true;
+}
+
+static struct rn__task *
+starved(struct rn__world *world)
+{
+    struct rn__task *task = rn__sched_starved(&world->rt);
+    if (task && ++world->starved_tries > 1000) {
+        finish(world, RN_SIM_MEMORY_LIMIT, NULL,
+               rn__format("no memory for the stack of a task"));
+        return NULL;
+    }
+    return task;
+}
+
+static struct rn__task *
+next(struct rn__rt *rt)
+{
+    struct rn__world *world = world_of(rt);
+    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    while (!world->over) {
+        size_t timers = due_timers(world, due);
+        size_t count = world->ready_count + timers;
+        if (count > 0) {
+            size_t choice = choose(rt, (uint32_t)count);
+            if (choice < world->ready_count)
+                return take_ready(world, choice);
+            expire(world, due[choice - world->ready_count]);
+            continue;
+        }
+        struct rn__task *task = starved(world);
+        if (task)
+            return task;
+        if (!world->over && !move_time(world))
+            conclude(world);
+    }
+    return NULL;
+}
+
+/* ---- memory, time, crashes ---------------------------------------------- */
+
+static rn_time
+now(struct rn__rt *rt)
+{
+    return world_of(rt)->now;
+}
+
+static void *
+take_memory(struct rn__rt *rt, size_t bytes)
+{
+    struct rn__world *world = world_of(rt);
+    void *memory = rn__arena_alloc(&world->arena, bytes);
+    if (!memory)
+        rn__world_fail(world, RN_SIM_MEMORY_LIMIT, NULL,
+                       "%zu bytes more are over the limit of %zu", bytes,
+                       world->options.max_bytes);
+    return memory;
+}
+
+static void
+give_memory(struct rn__rt *rt, void *memory)
+{
+    if (memory && !rn__arena_free(&world_of(rt)->arena, memory))
+        free(memory); /* from before the schedule */
+}
+
+static void
+crash(struct rn__rt *rt, int signal, const char *text)
+{
+    struct rn__world *world = world_of(rt);
+    (void)signal;
+    finish(world, RN_SIM_CRASH, NULL, text ? rn__format("%s", text) : NULL);
+    rn__world_crashed(world);
+}
+
+const struct rn__env rn__sim_env = { step, note,        number,      choose,
+                                     ready, next,       now,         take_memory,
+                                     give_memory, fail, crash };
+
+/* ---- a schedule --------------------------------------------------------- */
+
+void
+rn__world_begin(struct rn__world *world, uint64_t seed,
+                const struct rn__choices *replay)
+{
+    world->replay = replay;
+    world->random = !replay;
+    world->prng = seed;
+    world->choices.count = 0;
+    world->diverged = false;
+    world->now = 0;
+    world->steps = world->instant_steps = 0;
+    world->event_count = 0;
+    world->digest = 0;
+    world->over = world->waiting_to_explore = false;
+    world->verdict = RN_SIM_PASS;
+    world->waiting = 0;
+    world->starved_tries = 0;
+    world->site = NULL;
+    free(world->message);
+    free(world->text);
+    world->message = world->text = NULL;
+}
+
+static void
+reset_runtime(struct rn__world *world)
+{
+    struct rn__stackpool pool = world->rt.pool;
+    struct rn__ctx idle = world->worker.idle;
+    rn_options options = { .workers = 1,
+                           .fail_alloc = world->options.fail_alloc };
+    memset(&world->rt, 0, sizeof world->rt);
+    memset(&world->worker, 0, sizeof world->worker);
+    rn__arena_rewind(&world->arena);
+    world->rt.pool = pool;
+    world->worker.idle = idle;
+    world->rt.workers = &world->worker;
+    world->ready_count = 0;
+    world->over = false;
+    options.workers = 1;
+    rn__rt_init(&world->rt, &options, &rn__sim_env, world);
+    world->rt.started = 0;
+    world->rt.stacks = world->stacks;
+    world->stacks = NULL;
+}
+
+static void
+keep_stacks(struct rn__world *world, struct rn__stack *stack)
+{
+    while (stack) {
+        struct rn__stack *after = stack->next;
+        stack->next = world->stacks;
+        world->stacks = stack;
+        stack = after;
+    }
+}
+
+/* A task that will not go on: its stack is made as new. */
+static void
+abandon(struct rn__task *task, void *arg)
+{
+    struct rn__world *world = arg;
+    struct rn__stack *stack = task->stack;
+    if (!stack)
+        return;
+    rn__world_keep_name(world, task);
+    if (rn__stack_reset(stack) < 0)
+        return; /* lost, but whole */
+    stack->next = world->stacks;
+    world->stacks = stack;
+}
+
+int
+rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
+{
+    struct rn__rt *rt = &world->rt;
+    struct rn__worker *worker = &world->worker;
+    reset_runtime(world);
+    atomic_fetch_add(&rn__env_count, 1);
+    rn__os_set_self(worker);
+    int error = rn__rt_main(rt, fn, arg);
+    struct rn__task *task;
+    while (!error && !world->over && (task = next(rt)))
+        rn__sched_enter(worker, task);
+    if (world->verdict != RN_SIM_PASS && world->want_text)
+        rn__report_write(world);
+    rn__task_each(rt, abandon, world);
+    rn__os_set_self(NULL);
+    atomic_fetch_sub(&rn__env_count, 1);
+    keep_stacks(world, worker->stacks);
+    keep_stacks(world, rt->stacks);
+    if (error)
+        return error;
+    return rt->main_result < 0 || !rt->root.error ? rt->main_result
+                                                  : rt->root.error;
+}

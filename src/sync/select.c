@@ -1,0 +1,325 @@
+/* sync/select.c - wait for several things, do exactly one.
+ *
+ * All objects of the arms are locked, in address order and each once; with all
+ * locks held one ready arm is chosen and done, or a waiter is queued for every
+ * arm. So a select sees one moment, and crossed selects cannot lock each
+ * other. The waiters live in the arms.
+ *
+ * A hint may be wrong: an arm that looks ready because a peer waits can find
+ * that peer claimed by another a moment later. Then all arms are looked at
+ * again; the peer has left the queue, so this ends.
+ */
+#include "sync/sync.h"
+
+#include <runnel/select.h>
+
+/* The library's part of an arm. */
+struct arm {
+    struct rn__waiter waiter;
+    struct rn__lock *lock;   /* of its object; NULL: never ready, or a time */
+    struct rn__task *task;   /* JOIN */
+    uint32_t order;          /* arms[k].order: the arm whose lock is k-th */
+};
+
+_Static_assert(sizeof(struct arm) <= sizeof((rn_arm *)0)->rn__opaque,
+               "rn_arm has too little room");
+
+static struct arm *
+inner(rn_arm *arm)
+{
+    return (struct arm *)(void *)arm->rn__opaque;
+}
+
+/* One call of rn_select. */
+struct call {
+    rn_arm *arms;
+    size_t count;
+    size_t locks;      /* arms with a lock */
+    rn_time at;        /* earliest AT arm; RN_NEVER: none */
+    int at_arm;
+    struct rn__task *self;
+    struct rn__rt *rt;
+};
+
+/* ---- locks -------------------------------------------------------------- */
+
+static struct arm *
+kth(const struct call *call, size_t k)
+{
+    return inner(&call->arms[inner(&call->arms[k])->order]);
+}
+
+static uintptr_t
+address(const struct call *call, uint32_t arm)
+{
+    return (uintptr_t)inner(&call->arms[arm])->lock;
+}
+
+/* Shell sort of the order numbers (Shell, 1959; gaps of Ciura, 2001): in place,
+ * and next to an insertion sort for the usual two or three arms. */
+static void
+sort_locks(struct call *call)
+{
+    static const size_t gaps[] = { 40142, 17841, 7929, 3524, 1566, 701, 301,
+                                   132,   57,    23,   10,   4,    1 };
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+        size_t gap = gaps[g];
+        for (size_t i = gap; i < call->locks; i++) {
+            uint32_t moving = inner(&call->arms[i])->order;
+            size_t j = i;
+            for (; j >= gap; j -= gap) {
+                uint32_t other = inner(&call->arms[j - gap])->order;
+                if (address(call, other) <= address(call, moving))
+                    break;
+                inner(&call->arms[j])->order = other;
+            }
+            inner(&call->arms[j])->order = moving;
+        }
+    }
+}
+
+static void
+lock_all(const struct call *call)
+{
+    struct rn__lock *last = NULL;
+    for (size_t k = 0; k < call->locks; k++) {
+        struct rn__lock *lock = kth(call, k)->lock;
+        if (lock != last)
+            rn__lock(lock);
+        last = lock;
+    }
+}
+
+static void
+unlock_all(const struct call *call)
+{
+    for (size_t k = call->locks; k-- > 0;) {
+        struct rn__lock *lock = kth(call, k)->lock;
+        if (k == 0 || kth(call, k - 1)->lock != lock)
+            rn__unlock(lock);
+    }
+}
+
+/* ---- arms --------------------------------------------------------------- */
+
+static bool
+valid(const rn_arm *arms, size_t count, unsigned flags)
+{
+    if (count > RN_SELECT_MAX || (flags & ~RN_SELECT_ORDERED))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if ((unsigned)arms[i].kind > RN_ARM_KIND_AT)
+            return false;
+    return true;
+}
+
+static void
+prepare_arm(struct call *call, uint32_t i)
+{
+    rn_arm *arm = &call->arms[i];
+    struct arm *in = inner(arm);
+    in->lock = NULL;
+    in->task = NULL;
+    if (arm->kind == RN_ARM_KIND_SEND || arm->kind == RN_ARM_KIND_RECV) {
+        in->lock = arm->chan ? &arm->chan->lock : NULL;
+    } else if (arm->kind == RN_ARM_KIND_JOIN) {
+        in->task = rn__task_record(call->rt, arm->id);
+        in->lock = in->task ? &in->task->lock : NULL;
+    } else if (arm->kind == RN_ARM_KIND_AT) {
+        rn_time at = (rn_time)arm->id;
+        if (at < call->at || call->at_arm < 0) {
+            call->at = at;
+            call->at_arm = (int)i;
+        }
+    }
+    if (in->lock)
+        inner(&call->arms[call->locks++])->order = i;
+}
+
+static void
+announce(const struct call *call, const void *site)
+{
+    static const enum rn__kind kinds[] = { RN__NONE, RN__ARM_SEND,
+                                           RN__ARM_RECV, RN__ARM_JOIN,
+                                           RN__ARM_AT };
+    for (size_t i = 0; i < call->count; i++) {
+        rn_arm *arm = &call->arms[i];
+        struct rn__object *object = NULL;
+        if (arm->kind == RN_ARM_KIND_NONE)
+            continue;
+        if (arm->chan)
+            object = &arm->chan->object;
+        else if (arm->kind == RN_ARM_KIND_JOIN && inner(arm)->task)
+            object = &inner(arm)->task->object;
+        rn__note(kinds[arm->kind], object, site);
+    }
+    rn__step(RN__SELECT, NULL, site);
+}
+
+/* Under the locks: whether the arm can be done now. */
+static bool
+ready(const struct call *call, rn_arm *arm)
+{
+    struct arm *in = inner(arm);
+    switch (arm->kind) {
+    case RN_ARM_KIND_SEND:
+        return arm->chan && rn__chan_can_send(arm->chan);
+    case RN_ARM_KIND_RECV:
+        return arm->chan && rn__chan_can_recv(arm->chan);
+    case RN_ARM_KIND_JOIN:
+        return !in->task || in->task == call->self || in->task->ended ||
+               !rn__task_is(in->task, arm->id);
+    case RN_ARM_KIND_AT:
+        return (rn_time)arm->id <= rn__rt_now(call->rt);
+    default:
+        return false;
+    }
+}
+
+/* Under the locks, which it gives up: take what a join arm waits for. */
+static int
+finish_join(const struct call *call, rn_arm *arm)
+{
+    struct arm *in = inner(arm);
+    bool gone = !in->task || !rn__task_is(in->task, arm->id);
+    bool self = in->task == call->self;
+    uint64_t id = arm->id;
+    unlock_all(call);
+    if (gone || self)
+        return gone ? -ESRCH : -EDEADLK;
+    struct rn__task *task = rn__task_find(call->rt, id);
+    if (!task) /* another join was faster */
+        return -ESRCH;
+    int result = rn__task_consume(task);
+    if (arm->data)
+        *(int *)arm->data = result;
+    return 0;
+}
+
+/* Under the locks: do a ready arm. True: done, and the locks are given up. */
+static bool
+perform(const struct call *call, rn_arm *arm)
+{
+    struct rn__waiter *wake = NULL;
+    if (arm->kind == RN_ARM_KIND_JOIN) {
+        arm->result = finish_join(call, arm);
+        return true;
+    }
+    arm->result = 0;
+    if (arm->kind == RN_ARM_KIND_SEND)
+        arm->result = rn__chan_try_send(arm->chan, arm->data, &wake);
+    else if (arm->kind == RN_ARM_KIND_RECV)
+        arm->result = rn__chan_try_recv(arm->chan, arm->data, &wake);
+    if (arm->result == -EAGAIN)
+        return false;
+    unlock_all(call);
+    if (wake)
+        rn__fire(wake->task);
+    return true;
+}
+
+/* Under the locks: do one of the ready arms. Returns its index, having given
+ * up the locks, or -EAGAIN with the locks still held. */
+static int
+do_one(const struct call *call, bool ordered)
+{
+    for (;;) {
+        uint32_t found = 0;
+        size_t i;
+        for (i = 0; i < call->count; i++)
+            if (ready(call, &call->arms[i]) && found++ == 0 && ordered)
+                break;
+        if (found == 0)
+            return -EAGAIN;
+        uint32_t wanted = ordered ? 0 : rn__choose(found);
+        for (i = 0; i < call->count; i++)
+            if (ready(call, &call->arms[i]) && wanted-- == 0)
+                break;
+        if (i < call->count && perform(call, &call->arms[i]))
+            return (int)i;
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+/* Under the locks. */
+static void
+queue_all(const struct call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        rn_arm *arm = &call->arms[i];
+        struct arm *in = inner(arm);
+        struct rn__list *queue;
+        if (!in->lock)
+            continue;
+        if (arm->kind == RN_ARM_KIND_SEND)
+            queue = &arm->chan->senders;
+        else if (arm->kind == RN_ARM_KIND_RECV)
+            queue = &arm->chan->receivers;
+        else
+            queue = &in->task->joiners;
+        rn__wait_add(queue, &in->waiter, call->self, (int)i, arm->data);
+    }
+}
+
+/* Take back what was queued. The object of the arm that was fired may be gone
+ * already, and its waiter has left the queue. */
+static void
+dequeue_all(const struct call *call, int fired)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        struct arm *in = inner(&call->arms[i]);
+        if (!in->lock || (int)i == fired)
+            continue;
+        rn__lock(in->lock);
+        rn__list_remove(&in->waiter.link);
+        rn__unlock(in->lock);
+    }
+}
+
+/* Under the locks, which it gives up: wait until an arm is fired. */
+static int
+wait(const struct call *call, const void *site, rn_time deadline)
+{
+    struct rn__task *self = call->self;
+    self->info.arms = call->arms;
+    self->info.arm_count = call->count;
+    rn__wait_open(self, RN__SELECT, NULL, site, true);
+    queue_all(call);
+    unlock_all(call);
+    bool at = call->at_arm >= 0 && call->at <= deadline;
+    int result = rn__wait_park(self, at ? call->at : deadline);
+    dequeue_all(call, result);
+    if (result >= 0)
+        call->arms[result].result = self->wait_status;
+    if (result == -ETIMEDOUT && at) {
+        result = call->at_arm;
+        call->arms[result].result = 0;
+    }
+    return result;
+}
+
+int
+rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
+{
+    struct rn__task *self = rn__self_in("rn_select");
+    const void *site = rn__site();
+    if (!valid(arms, count, flags))
+        return -EINVAL;
+    struct call call = { arms, count, 0, RN_NEVER, -1, self, rn__rt_self() };
+    for (size_t i = 0; i < count; i++)
+        prepare_arm(&call, (uint32_t)i);
+    sort_locks(&call);
+    announce(&call, site);
+    if (deadline != RN_NOW && rn__cancel_check(self))
+        return -ECANCELED;
+    lock_all(&call);
+    int result = do_one(&call, flags & RN_SELECT_ORDERED);
+    if (result != -EAGAIN)
+        return result;
+    if (deadline == RN_NOW) {
+        unlock_all(&call);
+        return -EAGAIN;
+    }
+    return wait(&call, site, deadline);
+}

@@ -1,0 +1,181 @@
+/* alloc.c - every allocation fails once: an error code, and all stays whole.
+ *
+ * A sweep runs the body with the n-th allocation failing, for n = 1, 2, ..
+ * until it has come through without one for a while.
+ */
+#include "world.h"
+
+#include <errno.h>
+
+static int failures; /* -ENOMEM results of this run; of one task at a time */
+
+/* Whether the call was done; only lack of memory may stop it. */
+static int
+worked(int e)
+{
+    CHECK(e >= 0 || e == -ENOMEM);
+    failures += e < 0;
+    return e >= 0;
+}
+
+static int
+send_five(void *arg)
+{
+    int e = 0;
+    for (int i = 0; i < 5 && e == 0; i++)
+        e = rn_chan_send(arg, &i, RN_NEVER);
+    rn_chan_close(arg);
+    CHECK_EQ(e, 0);
+    return 5;
+}
+
+static void
+count_deferred(void *arg, int outcome)
+{
+    (void)outcome;
+    ++*(int *)arg;
+}
+
+static int
+defer_two(void *arg)
+{
+    int e = 0;
+    for (int i = 0; i < 2 && e == 0; i++)
+        e = rn_defer(count_deferred, arg);
+    CHECK(e == 0 || e == -ENOMEM);
+    return 0;
+}
+
+/* Spawning, joining and channels. */
+static void
+part_channels(size_t capacity)
+{
+    rn_chan *c = NULL;
+    rn_task t;
+    int e = rn_chan_new(sizeof(int), capacity, &c);
+    if (!worked(e)) {
+        CHECK(c == NULL);
+        return;
+    }
+    if (worked(rn_task_spawn(NULL, send_five, c, NULL, &t))) {
+        int v, sum = 0, result = 0;
+        while (rn_chan_recv(c, &v, RN_NEVER) == 0)
+            sum += v;
+        CHECK_EQ(sum, 10);
+        CHECK_EQ(rn_task_join(t, RN_NEVER, &result), 0);
+        CHECK_EQ(result, 5);
+    }
+    rn_chan_unref(c);
+}
+
+static void
+part_select(void)
+{
+    rn_chan *c[12] = {NULL};
+    rn_arm arms[12];
+    int v = 0, all = 1;
+    for (int i = 0; i < 12; i++) {
+        all = worked(rn_chan_new(sizeof(int), 0, &c[i])) && all;
+        arms[i] = (rn_arm)RN_ARM_RECV(c[i], &v);
+    }
+    rn_task t;
+    if (all && worked(rn_task_spawn(NULL, send_five, c[7], NULL, &t))) {
+        for (int i = 0; i < 6; i++) {
+            CHECK_EQ(rn_select(arms, 12, 0, RN_NEVER), 7);
+            CHECK_EQ(arms[7].result, i < 5 ? 0 : -EPIPE);
+        }
+        CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), 0);
+    }
+    for (int i = 0; i < 12; i++)
+        rn_chan_unref(c[i]);
+}
+
+static void
+part_scopes(void)
+{
+    rn_scope *s;
+    int counts[20] = {0};
+    size_t before = rn_task_count();
+    if (!worked(rn_scope_open(rn_now() + 3600 * RN_SEC, &s)))
+        return;
+    for (int i = 0; i < 20; i++)
+        worked(rn_go(NULL, defer_two, &counts[i]));
+    CHECK_EQ(rn_scope_close(s), 0);
+    for (int i = 0; i < 20; i++)
+        CHECK_LE(counts[i], 2);
+    CHECK_EQ(rn_task_count(), before);
+}
+
+static void
+part_timers(void)
+{
+    rn_timer *t = NULL;
+    if (!worked(rn_timer_new(rn_now(), RN_US, &t))) {
+        CHECK(t == NULL);
+        return;
+    }
+    CHECK_EQ(rn_chan_recv(rn_timer_chan(t), NULL, RN_NEVER), 0);
+    rn_timer_free(t);
+}
+
+static int
+body(void *arg)
+{
+    (void)arg;
+    failures = 0;
+    for (int i = 0; i < 2; i++) {
+        part_channels((size_t)i * 3);
+        part_select();
+        part_scopes();
+        part_timers();
+        CHECK_EQ(rn_sleep(RN_US), 0);
+    }
+    return 0;
+}
+
+enum { CLEAN_RUNS = 30, MOST = 20000 };
+
+static void
+sweep_real(int workers)
+{
+    int clean = 0, failed = 0;
+    for (uint64_t n = 1; clean < CLEAN_RUNS; n++) {
+        rn_options options = {.workers = workers, .fail_alloc = n};
+        CHECK_LT(n, MOST);
+        failures = 0;
+        int e = rn_run(&options, body, NULL);
+        CHECK(e == 0 || e == -ENOMEM || e == -EAGAIN);
+        clean = e == 0 && failures == 0 ? clean + 1 : 0;
+        failed += e < 0 || failures > 0;
+    }
+    CHECK_GT(failed, 3); /* some did fail */
+}
+
+TEST(alloc_failures_are_reported_one)
+{
+    sweep_real(1);
+}
+
+TEST(alloc_failures_are_reported_many)
+{
+    sweep_real(4);
+}
+
+TEST(alloc_failures_are_reported_sim)
+{
+    int clean = 0, failed = 0;
+    for (uint64_t n = 1; clean < CLEAN_RUNS; n++) {
+        rn_sim_options options = {.seed = n, .fail_alloc = n};
+        rn_sim_report report;
+        CHECK_LT(n, MOST);
+        failures = 0;
+        int e = rn_sim_run(&options, body, NULL, &report);
+        CHECK(e == 0 || e == -ENOMEM);
+        if (e == 0 && report.verdict != RN_SIM_PASS)
+            FAIL("allocation %d: %s", (int)n, report.text);
+        clean = e == 0 && failures == 0 ? clean + 1 : 0;
+        failed += e < 0 || failures > 0;
+        rn_sim_report_fini(&report);
+    }
+    CHECK_GT(failed, 3);
+}

@@ -1,0 +1,6 @@
+/* Knows nothing of the library. */
+int
+main(void)
+{
+    return 0;
+}

@@ -1,0 +1,44 @@
+Run for real: the program's own output and status, and the numbers of the run.
+
+  $ runnel run locks --workers 2 -- 'same way' 2> stats
+  $ grep -c tasks stats | sed 's/[1-9]/some/'
+  some
+  $ runnel run locks --workers 2 --json -- 'same way' 2>&1 | json tasks
+  3
+  $ runnel run locks --workers 2 --json -- 'same way' 2>&1 | json workers
+  2
+
+What the machine has.
+
+  $ runnel doctor | grep -v '^ '
+  system
+  
+  features
+  
+  limits
+  
+  chosen
+  
+  tools
+  
+  missing
+  $ runnel doctor --json > doctor.json; json features futex < doctor.json
+  True
+  $ json system runnel < doctor.json > a; runnel --version | sed 's/runnel //' | cmp - a
+  $ json chosen context < doctor.json
+  asm|ucontext|thread (re)
+  $ json chosen guard < doctor.json
+  madvise|mprotect|canary (re)
+  $ json chosen poller < doctor.json
+  none: this version has no I/O; workers sleep on futexes
+
+A tool that is missing is named, with where to get it.
+
+  $ real=$(command -v runnel); mkdir empty; PATH=empty $real doctor > poor
+  $ grep -A1 "^  [agv][a-z0-9]*  .*[a-z] [a-z]" poor | grep -v "^--"
+    addr2line            without it reports name functions, but no files and lines
+                         get it: apt-get install binutils
+    gdb                  shows the stack of the running task, and core files
+                         get it: apt-get install gdb
+    valgrind             finds wrong uses of memory
+                         get it: apt-get install valgrind

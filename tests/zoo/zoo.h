@@ -1,0 +1,72 @@
+/* zoo.h - what the kernels of the zoo share.
+ *
+ * A kernel is a small program with one known bug. Without an argument it runs
+ * the bug, with the argument `fixed` the repaired twin. Its state is a struct
+ * in main's frame that begins with a struct zoo; the main task sets it up
+ * anew, so a kernel can also be run many times in one process.
+ *
+ * Calls of the library are written out in the kernels, wrapped in must() only,
+ * so that a report names the kernel's own line and not one of this file.
+ */
+#ifndef ZOO_H
+#define ZOO_H
+
+#include <errno.h>
+#include <runnel/runnel.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The most channels a kernel keeps until its end. */
+#define ZOO_CHANS 8
+/* Time where a scenario only says "later". */
+#define ZOO_TICK RN_MS
+
+/* What every kernel has; the first member of its state. */
+struct zoo {
+    bool fixed;                /* run the twin */
+    size_t chan_count;         /* channels in use */
+    rn_chan *chans[ZOO_CHANS]; /* freed after the run: tasks may outlive main */
+};
+
+/* A call that cannot fail in a kernel: nothing here is cancelled or late. */
+static inline int
+must(int result)
+{
+    if (result < 0)
+        rn_panic("a call of the kernel failed: %s", strerror(-result));
+    return result;
+}
+
+/* Make a channel that lives until the program ends. */
+static inline rn_chan *
+zoo_chan(struct zoo *zoo, size_t elem_bytes, size_t capacity)
+{
+    rn_chan *chan;
+
+    if (zoo->chan_count == ZOO_CHANS)
+        rn_panic("more than %d channels", ZOO_CHANS);
+    must(rn_chan_new(elem_bytes, capacity, &chan));
+    zoo->chans[zoo->chan_count++] = chan;
+    return chan;
+}
+
+/* The whole of a kernel's main: read the argument, run, clean up. */
+static inline int
+zoo_main(int argc, char **argv, rn_task_fn *kernel, struct zoo *zoo)
+{
+    int result;
+
+    zoo->fixed = argc == 2 && strcmp(argv[1], "fixed") == 0;
+    zoo->chan_count = 0;
+    if (argc > 2 || (argc == 2 && !zoo->fixed)) {
+        fprintf(stderr, "usage: %s [fixed]\n", argv[0]);
+        return 2;
+    }
+    result = rn_run(NULL, kernel, zoo);
+    while (zoo->chan_count > 0)
+        rn_chan_unref(zoo->chans[--zoo->chan_count]);
+    return result < 0;
+}
+
+#endif

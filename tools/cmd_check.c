@@ -1,0 +1,171 @@
+/* tools/cmd_check.c - runnel check: search the schedules of a program. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCHEDULES_DEFAULT = 1000, SEED_DEFAULT = 1 };
+
+static const char help[] =
+    "NAME\n"
+    "  runnel check - search a program's schedules for bugs\n"
+    "\n"
+    "SYNOPSIS\n"
+    "  runnel check PROG [OPTION...] [-- ARG...]\n"
+    "\n"
+    "DESCRIPTION\n"
+    "  Runs PROG again and again in the simulator, a process a schedule, "
+    "until\n"
+    "  a schedule fails or enough of them have passed. PROG is any program "
+    "that\n"
+    "  calls rn_run; it need not be compiled anew. Found are deadlocks, "
+    "leaked\n"
+    "  tasks, misuse of channels and locks, failed assertions, crashes, an "
+    "exit\n"
+    "  status other than 0, and runs without an end. Prints the verdict, what\n"
+    "  happened, and the command line that repeats it.\n"
+    "\n"
+    "  A name without a slash is a file of this folder, else one of PATH.\n"
+    "\n"
+    "OPTIONS\n"
+    "  --schedules N  run N schedules at most (1000; with --seconds: no "
+    "limit)\n"
+    "  --seconds S    stop after S seconds (no limit)\n"
+    "  --seed X       seed of the search (1): the same seed, the same search\n"
+    "  --jobs J       processes at once (as many as there are cores)\n"
+    "  --steps N      steps of one schedule before it counts as endless\n"
+    "                 (100000)\n"
+    "  --leaks-ok     tasks that are left waiting at the end are no bug\n"
+    "  --verify       run each schedule twice and compare: finds what differs\n"
+    "                 from run to run though the schedule is the same\n"
+    "  --save FILE    write the trace of the finding to FILE, for runnel "
+    "trace\n"
+    "  --json         print one JSON object: program, verdict, schedules,\n"
+    "                 distinct, steps, waiting, seed (of the reported\n"
+    "                 schedule), digest, time_ns, seconds, token, repeat, "
+    "text\n"
+    "\n"
+    "EXIT STATUS\n"
+    "  0 no bug was found, 1 a bug was found, 2 PROG cannot be checked\n"
+    "\n"
+    "EXAMPLE\n"
+    "  runnel check ./server --seconds 60 -- --port 0\n";
+
+static int
+cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return CPU_COUNT(&set);
+}
+
+/* Seconds until a limit is reached; -1: there is none. */
+static double
+seconds_left(const rn_sim_progress *p)
+{
+    bool limited = p->limit && p->limit < UINT64_MAX && p->schedules;
+    double left = 0;
+    if (p->seconds_limit > 0)
+        left = p->seconds_limit - p->seconds;
+    if (limited) {
+        double all = p->seconds / (double)p->schedules * (double)p->limit;
+        double rest = all - p->seconds;
+        left = p->seconds_limit > 0 && left < rest ? left : rest;
+    }
+    if (!limited && p->seconds_limit <= 0)
+        return -1;
+    return left > 0 ? left : 0;
+}
+
+static void
+show_progress(const rn_sim_progress *p, void *arg)
+{
+    double rate = p->seconds > 0 ? (double)p->schedules / p->seconds : 0;
+    double left = seconds_left(p);
+    (void)arg;
+    fprintf(stderr,
+            "\r\33[K%" PRIu64 " schedules, %.0f/s, %" PRIu64 " distinct",
+            p->schedules, rate, p->distinct);
+    if (left >= 0)
+        fprintf(stderr, ", %.0f s left", left);
+    fflush(stderr);
+}
+
+static void
+print_text(const struct search *s, const char *repeat)
+{
+    const rn_sim_report *r = &s->report;
+    if (r->verdict == RN_SIM_PASS)
+        printf("pass: no bug in %" PRIu64 " schedules, %" PRIu64
+               " of them distinct (seed %" PRIu64 ", %.1f s)\n",
+               r->schedules, r->distinct, s->options.seed, r->seconds);
+    else
+        printf("%s: in schedule %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
+               rn_sim_verdict_name(r->verdict), r->schedules, s->options.seed,
+               r->seconds);
+    if (r->text && r->text[0]) {
+        bool ended = r->text[strlen(r->text) - 1] == '\n';
+        printf("\n%s%s", r->text, ended ? "" : "\n");
+    }
+    if (r->verdict != RN_SIM_PASS && repeat)
+        printf("\nTo repeat it:\n%s\n", repeat);
+    if (s->save)
+        printf("The trace is in %s.\n", s->save);
+}
+
+static int
+check(struct cli *cli, char **argv)
+{
+    struct search s = {.cli = cli};
+    uint64_t jobs = 0;
+    bool schedules_given = false;
+    rn_sim_options *o = &s.options;
+    o->schedules = SCHEDULES_DEFAULT;
+    o->seed = SEED_DEFAULT;
+    const struct option options[] = {
+        {"schedules", OPTION_NUMBER, &o->schedules, 1, UINT64_MAX,
+         &schedules_given},
+        {"seconds", OPTION_SECONDS, &o->seconds, 0, 0, NULL},
+        {"seed", OPTION_NUMBER, &o->seed, 0, UINT64_MAX, NULL},
+        {"jobs", OPTION_NUMBER, &jobs, 1, 4096, NULL},
+        {"steps", OPTION_NUMBER, &s.max_steps, 1, UINT64_MAX, NULL},
+        {"leaks-ok", OPTION_FLAG, &s.leaks_ok, 0, 0, NULL},
+        {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},
+        {"save", OPTION_TEXT, &s.save, 0, 0, NULL},
+        {0},
+    };
+    int status = cli_parse(cli, argv, options, "PROG");
+    if (status)
+        return status;
+    if (o->seconds > 0 && !schedules_given)
+        o->schedules = UINT64_MAX;
+    o->jobs = jobs ? (int)jobs : cores();
+    bool progress = !cli->json && isatty(2);
+    o->progress = progress ? show_progress : NULL;
+    status = search_run(&s);
+    if (progress)
+        fputs("\r\33[K", stderr);
+    if (status == 0) {
+        bool bug = s.report.verdict != RN_SIM_PASS;
+        char *repeat = bug ? search_repeat(&s) : NULL;
+        if (cli->json)
+            search_json(&s, repeat);
+        else
+            print_text(&s, repeat);
+        free(repeat);
+        status = search_status(&s);
+    }
+    search_fini(&s);
+    return status;
+}
+
+const struct command cmd_check = {
+    .name = "check",
+    .summary = "search a program's schedules for bugs",
+    .help = help,
+    .run = check,
+};
