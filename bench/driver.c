@@ -137,7 +137,7 @@ static uint64_t
 scaled(uint64_t once, double seconds)
 {
     double part = seconds / SECONDS;
-    return part < 1 ? (uint64_t)((double)once * part) + 1 : once;
+    return part < 1 ? (uint64_t)((double)once * part + 0.5) : once;
 }
 
 void

@@ -557,6 +557,9 @@ rn_time rn__rt_now(struct rn__rt *rt);
  * of options.fail_alloc. rt NULL: the caller's, or plain memory outside. */
 void *rn__alloc(struct rn__rt *rt, size_t bytes);
 void rn__free(struct rn__rt *rt, void *memory);
+/* Set by a world that is left for good while its memory stays: whether memory
+ * is its own, which nobody need free. */
+extern bool (*rn__free_outside)(void *memory);
 
 /* ---- panics ------------------------------------------------------------- */
 

@@ -55,6 +55,14 @@ rn__options_resolve(rn_options *o)
                 o->workers, WORKERS_MAX);
         return -EINVAL;
     }
+    if ((unsigned)o->context > RN_CONTEXT_THREAD ||
+        (unsigned)o->guard > RN_GUARD_CANARY ||
+        (unsigned)o->deadlock > RN_DEADLOCK_CALL) {
+        fprintf(stderr, "runnel: rn_options: context %d, guard %d or deadlock "
+                        "%d is none of the kinds there are\n",
+                (int)o->context, (int)o->guard, (int)o->deadlock);
+        return -EINVAL;
+    }
     if (o->workers == 0) {
         value = environment_number("RUNNEL_WORKERS", rn__os_cpus());
         if (value < 0)

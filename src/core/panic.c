@@ -12,19 +12,34 @@
 
 enum { FRAMES = 48, TEXT = 1024 };
 
+/* The runtime's own frames tell a user nothing: what lies inside a public
+ * function is left out, and what lies below the task's function. */
+static void
+trim(char (*names)[RN__SYMBOL_MAX], int *first, int *end)
+{
+    for (int i = *first; i < *end; i++)
+        if (strncmp(names[i], "rn_", 3) == 0 &&
+            strncmp(names[i], "rn__", 4) != 0) {
+            *first = i;
+            break;
+        }
+    for (int i = *first; i < *end; i++)
+        if (strncmp(names[i], "rn__task_run", 12) == 0)
+            *end = i;
+}
+
 void
 rn__print_frames(void *const *frames, int count, const char *indent, FILE *out)
 {
     char(*names)[RN__SYMBOL_MAX];
+    int first = 0;
     names = malloc((size_t)count * sizeof *names + 1);
     if (!names)
         return;
     rn__os_symbols(frames, count, names);
-    for (int i = 0; i < count; i++) {
-        bool ours = strncmp(names[i], "rn__", 4) == 0;
-        if (!ours && strncmp(names[i], "stack_main", 10) != 0)
-            fprintf(out, "%s%s\n", indent, names[i]);
-    }
+    trim(names, &first, &count);
+    for (int i = first; i < count; i++)
+        fprintf(out, "%s%s\n", indent, names[i]);
     free(names);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 _Atomic uint32_t rn__env_count;
+bool (*rn__free_outside)(void *memory);
 static _Atomic uint32_t epochs;
 static bool forked; /* this process is a fork of one with a runtime */
 static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
@@ -116,7 +117,7 @@ rn__free(struct rn__rt *rt, void *memory)
         rt = rn__rt_self();
     if (rt && rt->env)
         rt->env->free(rt, memory);
-    else
+    else if (!rn__free_outside || !rn__free_outside(memory))
         free(memory);
 }
 

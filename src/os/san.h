@@ -30,11 +30,14 @@
 #endif
 #define RN__SAN (RN__ASAN || RN__TSAN)
 
-/* For functions that run half on one stack and half on another. */
-#if RN__ASAN
-#define RN__NO_SAN __attribute__((no_sanitize_address))
+/* For functions that run half on one stack and half on another: not even their
+ * entry and exit may be noted. */
+#if RN__TSAN && defined(__clang__)
+#define RN__NO_SAN __attribute__((disable_sanitizer_instrumentation))
 #elif RN__TSAN
 #define RN__NO_SAN __attribute__((no_sanitize_thread))
+#elif RN__ASAN
+#define RN__NO_SAN __attribute__((no_sanitize_address))
 #else
 #define RN__NO_SAN
 #endif

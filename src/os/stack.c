@@ -84,17 +84,19 @@ unlock(struct rn__stackpool *pool)
 
 /* ---- a place ------------------------------------------------------------ */
 
+/* Neighbours differ: the shift makes steps of one stride steps of one or two. */
 static size_t
-colour_of(const void *low)
+colour_of(const void *low, size_t stride)
 {
-    uint64_t hash = ((uintptr_t)low >> 12) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(hash >> 32) % COLOURS * LINE;
+    int shift = 63 - __builtin_clzll(stride);
+    return (size_t)((uintptr_t)low >> shift) % COLOURS * LINE;
 }
 
 static size_t
 usable_bytes(const void *low, size_t stride)
 {
-    return stride - rn__guard_page() - sizeof(struct tail) - colour_of(low);
+    return stride - rn__guard_page() - sizeof(struct tail) -
+           colour_of(low, stride);
 }
 
 static struct tail *

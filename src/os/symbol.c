@@ -10,6 +10,8 @@
  */
 #include "os/os.h"
 
+#include "os/san.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -18,6 +20,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,36 +111,31 @@ main_path(struct scratch *scratch)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* In the child of vfork: only system calls, nothing of the parent's changes. */
-static void
+/* In the child: only system calls, none of them by a name that a sanitizer
+ * replaces. Signals stay blocked, so no handler can run here. */
+RN__NO_SAN static _Noreturn void
 exec_command(char *const *argv, int output)
 {
-    sigset_t none;
-    struct sigaction plain = {.sa_handler = SIG_DFL};
-    for (int signal = 1; signal < NSIG; signal++)
-        sigaction(signal, &plain, NULL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     if (output == STDOUT_FILENO)
-        fcntl(output, F_SETFD, 0);
+        syscall(SYS_fcntl, output, F_SETFD, 0);
     else
-        dup2(output, STDOUT_FILENO);
-    int sink = open("/dev/null", O_RDWR);
-    if (sink >= 0)
-        dup2(sink, STDERR_FILENO);
+        syscall(SYS_dup3, output, STDOUT_FILENO, 0);
+    int sink = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+    if (sink >= 0 && sink != STDERR_FILENO)
+        syscall(SYS_dup3, sink, STDERR_FILENO, 0);
     execvp(argv[0], argv);
     _exit(127);
 }
 
-/* vfork rather than fork: fork takes the heap's locks, which whoever crashed
- * may hold. Signals wait so that no handler runs in the child. */
-static pid_t
+/* The bare system call, for fork takes the heap's locks, which whoever crashed
+ * may hold, and the sanitizers' vfork and clone cannot be called here. */
+RN__NO_SAN static pid_t
 start_command(char *const *argv, int output)
 {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t pid = vfork();
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0)
         exec_command(argv, output);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -304,15 +302,22 @@ rn__os_symbols(void *const *addresses, int count, char (*out)[RN__SYMBOL_MAX])
 
 /* ---- backtraces --------------------------------------------------------- */
 
+/* The walk starts in this function, or in a sanitizer's wrapper below it. */
 __attribute__((noinline)) int
 rn__os_backtrace(void **frames, int max)
 {
     void *all[FRAMES_MAX];
-    int wanted = max < FRAMES_MAX ? max + 1 : FRAMES_MAX;
-    int count = backtrace(all, wanted) - 1; /* the first is this function */
-    if (count <= 0)
-        return 0;
-    memcpy(frames, all + 1, (size_t)count * sizeof *frames);
+    const void *caller = __builtin_return_address(0);
+    int wanted = max < FRAMES_MAX - 2 ? max + 2 : FRAMES_MAX;
+    int count = backtrace(all, wanted);
+    int first = 0;
+    while (first < count && all[first] != caller)
+        first++;
+    count -= first;
+    if (count > max)
+        count = max;
+    if (count > 0)
+        memcpy(frames, all + first, (size_t)count * sizeof *frames);
     return count;
 }
 

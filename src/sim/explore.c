@@ -67,8 +67,10 @@ fill_report(struct job *job, uint64_t seed)
     if (world->verdict == RN_SIM_PASS)
         return;
     report->token = rn__token_write(&world->choices);
-    report->text = world->text;
-    world->text = NULL;
+    report->text =
+        rn__format("%sto repeat it: rn_sim_options.token = \"%s\"\n",
+                   world->text ? world->text : "",
+                   report->token ? report->token : "");
 }
 
 static bool

@@ -209,6 +209,10 @@ finish(struct search *s)
     struct rn__link *link = &s->links[0];
     if (s->found == UINT64_MAX)
         return s->options->trace_path ? tell(s, link, NULL, false) : 0;
+    /* What other servers ran beyond it does not count. */
+    report->schedules = s->found + 1;
+    if (report->distinct > report->schedules)
+        report->distinct = report->schedules;
     report->token = s->listed ? rn__token_write(&s->choices)
                               : rn__token_of_seed(report->seed);
     if (report->verdict == RN_SIM_HANG) {

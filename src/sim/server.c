@@ -72,6 +72,13 @@ silence(void)
     close(null);
 }
 
+/* After its rn_run the program may free what was made inside. */
+static bool
+free_outside(void *memory)
+{
+    return rn__arena_free(&child_world->arena, memory);
+}
+
 static void
 begin_child(struct rn__world *world)
 {
@@ -88,6 +95,7 @@ begin_child(struct rn__world *world)
     world->want_text = request->text;
     rn__world_begin(world, request->seed, request->replay ? &replay : NULL);
     child_world = world;
+    rn__free_outside = free_outside;
 }
 
 static void

@@ -306,7 +306,7 @@ SIM_TEST(chan_serves_receivers_in_order)
     rn_chan *c = new_chan(sizeof(int), 0);
     struct seat seats[8];
     for (int i = 0; i < 8; i++) {
-        seats[i] = (struct seat){c, NULL, i};
+        seats[i] = (struct seat){c, i};
         go(recv_and_log, &seats[i]);
         settle();
     }
@@ -322,7 +322,7 @@ SIM_TEST(chan_serves_senders_in_order)
         rn_chan *c = new_chan(sizeof(int), cap);
         struct seat seats[8];
         for (int i = 0; i < 8; i++) {
-            seats[i] = (struct seat){c, NULL, i};
+            seats[i] = (struct seat){c, i};
             go(send_number, &seats[i]);
             settle();
         }

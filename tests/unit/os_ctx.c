@@ -1,5 +1,6 @@
 /* Contexts: the same tests on each backend. */
 #include "os/os.h"
+#include "os/san.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -431,6 +432,8 @@ ON_EACH(ctx_signal_during_a_switch_is_harmless)
     struct coro coro;
     pthread_t sender, target = pthread_self();
     long switches = 0, wanted = test_count(500);
+    if (RN__TSAN)
+        test_skip("ThreadSanitizer delays signals");
     signal(SIGUSR1, count_signal);
     CHECK_EQ(rn__ctx_adopt(&mine), 0);
     coro_open(&coro, endless_body);

@@ -1,5 +1,6 @@
 /* Pools of stacks. */
 #include "os/os.h"
+#include "os/san.h"
 #include "os/stack.h"
 #include "test.h"
 
@@ -214,20 +215,18 @@ TEST(stack_guard_names)
 /* Without addresses left a pool says so, and goes on with what it has. */
 TEST(stack_pool_out_of_addresses)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    test_skip("sanitizers need the addresses");
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    test_skip("sanitizers need the addresses");
-#endif
-#endif
+    if (RN__SAN)
+        test_skip("sanitizers need the addresses");
     struct rlimit limit = {(size_t)256 << 20, (size_t)256 << 20};
     size_t usable;
     char *low, *last = NULL;
     open_pool(64 * KIB, RN_GUARD_DEFAULT);
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    while ((low = rn__stack_get(&pool, &usable)))
+    while ((low = rn__stack_get(&pool, &usable))) {
         last = low;
+        if (pool.made > 8192)
+            test_skip("the limit on addresses is not kept here");
+    }
     CHECK_GT(pool.made, 1000);
     rn__stack_put(&pool, last);
     CHECK(get(&usable) == last);

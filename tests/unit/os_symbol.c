@@ -139,10 +139,14 @@ check_plain(void)
 
 TEST(symbol_without_files_left)
 {
-    struct rlimit none = {0, 0};
+    struct rlimit limit, none;
     caller_of_innermost(); /* the first backtrace opens a library */
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
     check_plain();
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST(symbol_without_the_command)

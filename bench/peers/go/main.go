@@ -74,7 +74,7 @@ func calibrate(b *bench, target float64) int {
 // run.
 func scaled(once int, seconds float64) int {
 	if seconds < defaultSeconds {
-		return int(float64(once)*seconds/defaultSeconds) + 1
+		return int(float64(once)*seconds/defaultSeconds + 0.5)
 	}
 	return once
 }
