@@ -82,6 +82,18 @@ void test_skip(const char *format, ...)
  * return. NULL: none. */
 extern void (*test_on_fail)(const char *message);
 
+/* Whether this build has a sanitizer: more stack, memory kept after free. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
 /* The factor of TEST_SLOW. */
 double test_slow(void);
 

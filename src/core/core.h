@@ -573,8 +573,10 @@ _Noreturn void rn__panic_at(const void *site, const char *format, ...)
                                 __LINE__, #condition))
 /* Says what a fault in a task means, if it is ours to say. */
 bool rn__report_fault(const struct rn__fault *fault);
-/* Print frames, symbols looked up, without the runtime's own at both ends. */
-void rn__print_frames(void *const *frames, int count, const char *indent,
+/* Print frames, symbols looked up, without the runtime's own: starting at the
+ * frame that called it (from, a call site; NULL: unknown), and without what is
+ * below a task's function. */
+void rn__print_frames(void *const *frames, int count, const void *from,
                       FILE *out);
 
 #endif

@@ -188,7 +188,10 @@ print_task(struct rn__task *task, void *arg)
         state == RN__TASK_WAITING) {
         void *frames[FRAMES];
         int count = rn__task_backtrace(task, frames, FRAMES);
-        rn__print_frames(frames, count, "      ", out);
+        rn__print_frames(frames, count,
+                         atomic_load_explicit(&task->info.site,
+                                              memory_order_relaxed),
+                         out);
     }
     list->shown++;
 }

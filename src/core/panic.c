@@ -12,24 +12,18 @@
 
 enum { FRAMES = 48, TEXT = 1024 };
 
-/* The runtime's own frames tell a user nothing: what lies inside a public
- * function is left out, and what lies below the task's function. */
-static void
-trim(char (*names)[RN__SYMBOL_MAX], int *first, int *end)
+/* Leave out what lies below the task's function. */
+static int
+user_end(char (*names)[RN__SYMBOL_MAX], int count)
 {
-    for (int i = *first; i < *end; i++)
-        if (strncmp(names[i], "rn_", 3) == 0 &&
-            strncmp(names[i], "rn__", 4) != 0) {
-            *first = i;
-            break;
-        }
-    for (int i = *first; i < *end; i++)
+    for (int i = 0; i < count; i++)
         if (strncmp(names[i], "rn__task_run", 12) == 0)
-            *end = i;
+            return i;
+    return count;
 }
 
 void
-rn__print_frames(void *const *frames, int count, const char *indent, FILE *out)
+rn__print_frames(void *const *frames, int count, const void *from, FILE *out)
 {
     char(*names)[RN__SYMBOL_MAX];
     int first = 0;
@@ -37,9 +31,12 @@ rn__print_frames(void *const *frames, int count, const char *indent, FILE *out)
     if (!names)
         return;
     rn__os_symbols(frames, count, names);
-    trim(names, &first, &count);
+    for (int i = 0; from && i < count; i++)
+        if (frames[i] == from)
+            first = i;
+    count = user_end(names, count);
     for (int i = first; i < count; i++)
-        fprintf(out, "%s%s\n", indent, names[i]);
+        fprintf(out, "      %s\n", names[i]);
     free(names);
 }
 
@@ -66,7 +63,7 @@ die(const void *site, const char *text)
         rn__os_symbols(&address, 1, name);
         fprintf(stderr, "  at %s\n", name[0]);
     }
-    rn__print_frames(frames, rn__os_backtrace(frames, FRAMES), "    ", stderr);
+    rn__print_frames(frames, rn__os_backtrace(frames, FRAMES), site, stderr);
     fflush(stderr);
     signal(SIGABRT, SIG_DFL);
     abort();
@@ -131,7 +128,7 @@ rn__report_fault(const struct rn__fault *fault)
         tell_overflow(rt, task, fault, out);
     if (!rt->env)
         fprintf(out, "runnel: it was running:\n");
-    rn__print_frames(fault->frames, fault->frame_count, "    ", out);
+    rn__print_frames(fault->frames, fault->frame_count, NULL, out);
     fflush(out);
     if (rt->env)
         rt->env->crash(rt, fault->signal, text);

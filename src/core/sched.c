@@ -355,6 +355,7 @@ rn__sched_park(struct rn__task *self)
     atomic_store_explicit(&self->state, RN__TASK_WAITING,
                           memory_order_relaxed);
     if (rt->env) {
+        rn__note_slow(RN__BLOCK, NULL, self->info.site);
         rn__wait_parked(self);
         next = rt->env->next(rt);
         if (next == self)

@@ -71,6 +71,15 @@ print_task(struct rn__world *world, struct rn__task *task, FILE *out)
     fputc('\n', out);
 }
 
+static bool
+has_holder(const struct rn__task *task)
+{
+    struct rn__object *object =
+        atomic_load_explicit(&task->info.object, memory_order_relaxed);
+    return object &&
+           atomic_load_explicit(&object->holder, memory_order_relaxed);
+}
+
 static void
 print_cycle(struct rn__world *world, FILE *out)
 {
@@ -81,11 +90,13 @@ print_cycle(struct rn__world *world, FILE *out)
     if (graph->cycle) {
         fprintf(out, "wait-for cycle:\n");
         for (size_t i = 0; i < graph->cycle_length; i++) {
-            print_task(world, graph->tasks[graph->cycle[i]], out);
-            size_t to = graph->cycle[(i + 1) % graph->cycle_length];
-            fprintf(out, "    for which task %u \"%s\" would have to act\n",
-                    rn__task_number(graph->tasks[to]),
-                    graph->tasks[to]->name);
+            struct rn__task *task = graph->tasks[graph->cycle[i]];
+            struct rn__task *actor = graph->tasks
+                [graph->cycle[(i + 1) % graph->cycle_length]];
+            print_task(world, task, out);
+            if (!has_holder(task))
+                fprintf(out, "    which task %u \"%s\" would have to end\n",
+                        rn__task_number(actor), actor->name);
         }
     } else if (graph->count > 0) {
         fprintf(out, "no cycle: some task that was to act has ended, or "

@@ -151,7 +151,7 @@ ready(struct rn__rt *rt, struct rn__task *task)
         world->ready_room = room;
     }
     world->ready[world->ready_count++] = task;
-    if (task != world->worker.current)
+    if (world->clock_acts || (by && task != world->worker.current))
         record(world, world->clock_acts ? 0 : by,
                world->clock_acts ? RN__TIMEOUT : RN__WAKE,
                rn__task_number(task), NULL);

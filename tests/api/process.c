@@ -204,7 +204,7 @@ spawn_until_full(void *arg)
  * got no stack at its first run has to be refused at the spawn or to wait. */
 TEST(process_without_address_space)
 {
-    if (test_env("TEST_SANITIZER", 0))
+    if (TEST_SANITIZED)
         test_skip("sanitizers need the address space");
     for (int mebibytes = 1; mebibytes <= 64; mebibytes *= 2) {
         long total;

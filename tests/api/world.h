@@ -97,7 +97,8 @@ void close_cancelled(rn_scope *scope);
  * simulator and where each is an OS thread. */
 int many_tasks(int n);
 
-/* Memory of this process that is in use. */
+/* Memory of this process that is in use; 0 where that says nothing, because a
+ * sanitizer keeps what was freed. */
 long resident_bytes(void);
 
 /* A page that is gone once freed: whoever touches it later, crashes. */
