@@ -10,7 +10,9 @@
  *
  * Environment variables, read by rn_run when the option is 0:
  * RUNNEL_WORKERS (a number), RUNNEL_CONTEXT (asm, ucontext, thread),
- * RUNNEL_GUARD (madvise, mprotect, canary), RUNNEL_STATS (text, json).
+ * RUNNEL_GUARD (madvise, mprotect, canary). RUNNEL_STATS (text, json) prints
+ * statistics at the end; RUNNEL_DELAYS puts random delays between the parts of
+ * operations, for tests.
  */
 #ifndef RUNNEL_RUN_H
 #define RUNNEL_RUN_H

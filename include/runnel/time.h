@@ -6,7 +6,8 @@
  *
  *     rn_timer *t;
  *     int e = rn_timer_new(rn_now() + RN_SEC, 0, &t);
- *     rn_arm arms[] = { RN_ARM_RECV(c, &v), RN_ARM_RECV(rn_timer_chan(t), NULL) };
+ *     rn_arm arms[] = { RN_ARM_RECV(c, &v),
+ *                       RN_ARM_RECV(rn_timer_chan(t), NULL) };
  *
  * For a single wait a deadline (or RN_ARM_AT) is simpler and needs no timer.
  */

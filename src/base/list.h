@@ -18,7 +18,7 @@ struct rn__list {
     ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Walk a list; the body must not remove the current node. */
-#define rn__list_each(node, head) \
+#define rn__list_each(node, head)                              \
     for (struct rn__list *node = (head)->next; node != (head); \
          node = node->next)
 

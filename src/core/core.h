@@ -46,7 +46,7 @@ struct rn__worker;
 /* First member of everything a step can be about. Numbered in the order of
  * first touch within a run, so numbers are the same from run to run. */
 struct rn__object {
-    uint64_t id;             /* epoch << 32 | number; 0: not numbered yet */
+    uint64_t id; /* epoch << 32 | number; 0: not numbered yet */
     _Atomic(struct rn__task *) holder; /* who must act for it to become free
                                 (a mutex's owner); NULL: nobody in particular.
                                 Relaxed: own writes, and reads for reports */
@@ -76,8 +76,8 @@ struct rn__env {
     void (*crash)(struct rn__rt *rt, int signal, const char *text);
 };
 
-/* How many runtimes of this process have an env. While it is 0 a step costs
- * one load and a branch. */
+/* How many runtimes of this process have an env (or delays, see rn__perturb).
+ * While it is 0 a step costs one load and a branch. */
 extern _Atomic uint32_t rn__env_count;
 
 void rn__step_slow(enum rn__kind kind, struct rn__object *object,
@@ -88,9 +88,21 @@ static inline void
 rn__step(enum rn__kind kind, struct rn__object *object, const void *site)
 {
     /* relaxed: a runtime raises it before its tasks exist */
-    if (rn__unlikely(atomic_load_explicit(&rn__env_count,
-                                          memory_order_relaxed)))
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
         rn__step_slow(kind, object, site);
+}
+
+/* A moment between two parts of an operation: with RUNNEL_DELAYS set, wait for
+ * a random while here, so that rare orders of workers become common. */
+void rn__perturb_slow(void);
+
+static inline void
+rn__perturb(void)
+{
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
+        rn__perturb_slow();
 }
 
 void rn__note_slow(enum rn__kind kind, struct rn__object *object,
@@ -100,8 +112,8 @@ void rn__note_slow(enum rn__kind kind, struct rn__object *object,
 static inline void
 rn__note(enum rn__kind kind, struct rn__object *object, const void *site)
 {
-    if (rn__unlikely(atomic_load_explicit(&rn__env_count,
-                                          memory_order_relaxed)))
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
         rn__note_slow(kind, object, site);
 }
 
@@ -121,10 +133,10 @@ struct rn__waiter {
 /* What a task waits for, for dumps. Written by the task itself, read by
  * anybody at any time, so relaxed atomics. */
 struct rn__waitinfo {
-    _Atomic uint32_t kind;              /* enum rn__kind; NONE: not waiting */
+    _Atomic uint32_t kind;               /* enum rn__kind; NONE: not waiting */
     _Atomic(struct rn__object *) object; /* NULL: none */
     _Atomic(const void *) site;
-    _Atomic rn_time since;              /* coarse: worker's clock */
+    _Atomic rn_time since;     /* coarse: worker's clock */
     const struct rn_arm *arms; /* of a select; valid while it waits, for who
                                   looks while the world stands still */
     size_t arm_count;
@@ -199,9 +211,9 @@ struct rn__timer {
 };
 
 struct rn__expired {
-    struct rn__list waiters;  /* claimed waiters of channels */
-    struct rn__task *tasks;   /* claimed tasks, by task.next */
-    struct rn_scope *scopes;  /* pinned scopes to cancel, by expired_next */
+    struct rn__list waiters; /* claimed waiters of channels */
+    struct rn__task *tasks;  /* claimed tasks, by task.next */
+    struct rn_scope *scopes; /* pinned scopes to cancel, by expired_next */
 };
 
 struct rn__timers {
@@ -218,8 +230,8 @@ void rn__timer_unreserve(struct rn__rt *rt);
 /* Start; must not be running and have room reserved. */
 void rn__timer_start(struct rn__rt *rt, struct rn__timer *timer, rn_time when);
 /* Start it anew, whether it runs or not. Returns whether it was running. */
-bool rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer,
-                       rn_time when, rn_time period);
+bool rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer, rn_time when,
+                       rn_time period);
 /* Stop. Returns whether it was running. Afterwards expire is not running. */
 bool rn__timer_stop(struct rn__rt *rt, struct rn__timer *timer);
 /* Under timers.lock, from an expire: start this timer again. */
@@ -257,33 +269,33 @@ struct rn__stack {
 /* A task. Records are never given back to the allocator while the runtime
  * lives, so a stale pointer or handle can be told by its generation. */
 struct rn__task {
-    struct rn__object object;  /* numbered by the runtime, 1 is main */
-    _Atomic uint32_t wait;     /* wait.c: the state of its wait */
-    int wait_result;           /* written by the claimer, before firing */
-    int wait_status;           /* 0 or -EPIPE, likewise */
-    struct rn__stack *stack;   /* NULL until it first runs */
-    struct rn__task *next;     /* in a run queue, free list or expiry */
+    struct rn__object object; /* numbered by the runtime, 1 is main */
+    _Atomic uint32_t wait;    /* wait.c: the state of its wait */
+    int wait_result;          /* written by the claimer, before firing */
+    int wait_status;          /* 0 or -EPIPE, likewise */
+    struct rn__stack *stack;  /* NULL until it first runs */
+    struct rn__task *next;    /* in a run queue, free list or expiry */
     rn_task_fn *fn;
     void *arg;
-    struct rn_scope *scope;    /* innermost; own use and cancel's */
-    struct rn_scope *home;     /* spawned into; NULL for main */
-    struct rn__list sibling;   /* in home->tasks or ->ended; home->lock */
-    struct rn__timer timer;    /* of its wait */
-    struct rn__lock lock;      /* generation, state ENDED, joiners */
+    struct rn_scope *scope;  /* innermost; own use and cancel's */
+    struct rn_scope *home;   /* spawned into; NULL for main */
+    struct rn__list sibling; /* in home->tasks or ->ended; home->lock */
+    struct rn__timer timer;  /* of its wait */
+    struct rn__lock lock;    /* generation, state ENDED, joiners */
     _Atomic uint32_t generation;
-    uint32_t slot;             /* place in the task table */
-    _Atomic uint32_t state;    /* enum rn__task_state; a hint for dumps */
-    bool keep;                 /* keep for a join */
-    bool ended;                /* guarded by lock */
-    bool shielded;             /* runs deferred calls: sees no cancel */
-    uint32_t atomic_depth;     /* simulator: not preempted */
+    uint32_t slot;          /* place in the task table */
+    _Atomic uint32_t state; /* enum rn__task_state; a hint for dumps */
+    bool keep;              /* keep for a join */
+    bool ended;             /* guarded by lock */
+    bool shielded;          /* runs deferred calls: sees no cancel */
+    uint32_t atomic_depth;  /* simulator: not preempted */
     int result;
-    struct rn__list joiners;   /* guarded by lock */
-    struct rn__defer *defers;  /* last first */
+    struct rn__list joiners;  /* guarded by lock */
+    struct rn__defer *defers; /* last first */
     _Atomic(const char *) name;
     const void *spawn_site;
     struct rn__waitinfo info;
-    void (*poke)(void *arg);   /* run it on this task's stack when resumed */
+    void (*poke)(void *arg); /* run it on this task's stack when resumed */
     void *poke_arg;
 };
 
@@ -298,7 +310,7 @@ rn__task_handle(const struct rn__task *task)
 {
     uint32_t generation =
         atomic_load_explicit(&task->generation, memory_order_relaxed);
-    rn_task handle = { (uint64_t)generation << 32 | (task->slot + 1) };
+    rn_task handle = {(uint64_t)generation << 32 | (task->slot + 1)};
     return handle;
 }
 
@@ -343,27 +355,32 @@ int rn__task_backtrace(struct rn__task *task, void **frames, int max);
 struct rn_scope {
     struct rn__object object;
     struct rn__lock lock;
-    _Atomic uint32_t cancelled;  /* enum below; 0: no */
-    _Atomic uint32_t pins;       /* cancels in progress that look at it */
-    struct rn__task *owner;      /* who opened it */
-    struct rn_scope *parent;     /* NULL for the root */
-    struct rn__list in_parent;   /* in parent->inner; parent->lock */
-    struct rn__list inner;       /* scopes right inside; lock */
-    struct rn__list tasks;       /* live tasks; lock */
-    struct rn__list ended;       /* tasks kept for a join; lock */
-    struct rn__list closers;     /* waiter of close; lock */
-    size_t live;                 /* length of tasks; lock */
-    bool closing;                /* lock */
-    bool gave_up;                /* a task ended -ECANCELED; lock */
-    int error;                   /* first error of a task; lock */
-    uint32_t end_reason;         /* cancelled when the last task left; lock */
-    struct rn__timer timer;      /* deadline */
-    struct rn_scope *work_next;  /* in a cancel's work list (pinned) */
+    _Atomic uint32_t cancelled; /* enum below; 0: no */
+    _Atomic uint32_t pins;      /* cancels in progress that look at it */
+    struct rn__task *owner;     /* who opened it */
+    struct rn_scope *parent;    /* NULL for the root */
+    struct rn__list in_parent;  /* in parent->inner; parent->lock */
+    struct rn__list inner;      /* scopes right inside; lock */
+    struct rn__list tasks;      /* live tasks; lock */
+    struct rn__list ended;      /* tasks kept for a join; lock */
+    struct rn__list closers;    /* waiter of close; lock */
+    size_t live;                /* length of tasks; lock */
+    bool closing;               /* lock */
+    bool gave_up;               /* a task ended -ECANCELED; lock */
+    int error;                  /* first error of a task; lock */
+    uint32_t end_reason;        /* cancelled when the last task left; lock */
+    struct rn__timer timer;     /* deadline */
+    struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
 };
 
-enum { RN__CANCEL_NO, RN__CANCEL_USER, RN__CANCEL_CHILD, RN__CANCEL_DEADLINE,
-       RN__CANCEL_PARENT };
+enum {
+    RN__CANCEL_NO,
+    RN__CANCEL_USER,
+    RN__CANCEL_CHILD,
+    RN__CANCEL_DEADLINE,
+    RN__CANCEL_PARENT
+};
 
 static inline bool
 rn__scope_cancelled(const struct rn_scope *scope)
@@ -415,8 +432,12 @@ struct rn__task *rn__runq_steal(struct rn__runq *to, struct rn__runq *from);
 bool rn__runq_empty(const struct rn__runq *q);
 
 /* What is to be done once a context has been left (sched.c). */
-enum rn__after { RN__AFTER_NOTHING, RN__AFTER_PARK, RN__AFTER_YIELD,
-                 RN__AFTER_END };
+enum rn__after {
+    RN__AFTER_NOTHING,
+    RN__AFTER_PARK,
+    RN__AFTER_YIELD,
+    RN__AFTER_END
+};
 
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
@@ -425,24 +446,24 @@ struct rn__counters {
 
 struct rn__worker {
     struct rn__rt *rt;
-    struct rn__task *current;   /* who runs; NULL in the idle context */
-    struct rn__ctx idle;        /* the worker's own stack */
-    enum rn__after after;       /* pending for the context just left */
-    struct rn__task *left;      /* its task (PARK, YIELD) */
-    struct rn__stack *left_stack; /* its stack (END) */
+    struct rn__task *current;        /* who runs; NULL in the idle context */
+    struct rn__ctx idle;             /* the worker's own stack */
+    enum rn__after after;            /* pending for the context just left */
+    struct rn__task *left;           /* its task (PARK, YIELD) */
+    struct rn__stack *left_stack;    /* its stack (END) */
     _Atomic(struct rn__task *) slot; /* made ready last: runs next */
-    uint32_t slot_run;          /* times in a row the slot was taken */
-    uint32_t tick;              /* rounds, for the global queue and timers */
-    rn_time clock;              /* last reading of the clock */
+    uint32_t slot_run;               /* times in a row the slot was taken */
+    uint32_t tick; /* rounds, for the global queue and timers */
+    rn_time clock; /* last reading of the clock */
     uint64_t prng;
-    struct rn__stack *stacks;   /* free, hottest first */
+    struct rn__stack *stacks; /* free, hottest first */
     uint32_t stack_count;
-    struct rn__task *records;   /* free task records */
+    struct rn__task *records; /* free task records */
     uint32_t record_count;
-    _Atomic uint32_t wake;      /* futex: 1 tells a sleeper to go on */
-    bool searching;             /* counted in rt->searching */
+    _Atomic uint32_t wake;        /* futex: 1 tells a sleeper to go on */
+    bool searching;               /* counted in rt->searching */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
-    bool asleep;                /* is in rt->sleepers; rt->idle_lock */
+    bool asleep;                  /* is in rt->sleepers; rt->idle_lock */
     struct rn__runq queue;
     struct rn__counters count;
     struct rn__thread thread;
@@ -455,30 +476,31 @@ enum { RN__SLAB_FIRST = 16, RN__SLABS = 26 };
 struct rn__rt {
     const struct rn__env *env; /* NULL: the real world */
     void *env_state;
-    uint32_t epoch;            /* of object numbers */
-    uint32_t objects;          /* numbers given (env) */
-    uint32_t task_numbers;     /* the same for tasks (env) */
+    uint32_t epoch;        /* of object numbers */
+    uint32_t objects;      /* numbers given (env) */
+    uint32_t task_numbers; /* the same for tasks (env) */
     rn_options options;
     struct rn__stackpool pool;
     struct rn__timers timers;
     struct rn_scope root;
     struct rn__task *main_task;
     int main_result;
-    _Atomic bool main_ended;   /* the main function has returned */
-    _Atomic bool stop;         /* all is over: workers leave */
-    bool deadlocked;           /* and that is why */
+    _Atomic bool main_ended; /* the main function has returned */
+    _Atomic bool stop;       /* all is over: workers leave */
+    bool deadlocked;         /* and that is why */
+    bool delays;             /* RUNNEL_DELAYS is set */
     rn_time started;
-    _Atomic uint64_t allocs;   /* counted only with options.fail_alloc */
+    _Atomic uint64_t allocs; /* counted only with options.fail_alloc */
 
-    struct rn__lock lock;      /* the lists below */
+    struct rn__lock lock;                      /* the lists below */
     struct rn__task *injected, **injected_end; /* global queue, FIFO */
     _Atomic size_t injected_count;
-    struct rn__task *starved;  /* ready, but no memory for a stack */
+    struct rn__task *starved; /* ready, but no memory for a stack */
     _Atomic size_t starved_count;
-    struct rn__task *records;  /* free task records */
-    struct rn__stack *stacks;  /* free stacks */
+    struct rn__task *records; /* free task records */
+    struct rn__stack *stacks; /* free stacks */
     _Atomic(struct rn__task *) slabs[RN__SLABS];
-    _Atomic uint32_t carved;   /* records handed out of slabs so far */
+    _Atomic uint32_t carved; /* records handed out of slabs so far */
 
     struct rn__lock idle_lock;
     struct rn__worker *sleepers;
@@ -496,12 +518,11 @@ rn__worker_self(void)
     return rn__os_self();
 }
 
-#define rn__count(worker, what) \
-    atomic_store_explicit(&(worker)->count.what, \
-                          atomic_load_explicit(&(worker)->count.what, \
-                                               memory_order_relaxed) + \
-                              1, \
-                          memory_order_relaxed)
+#define rn__count(worker, what)                                                \
+    atomic_store_explicit(                                                     \
+        &(worker)->count.what,                                                 \
+        atomic_load_explicit(&(worker)->count.what, memory_order_relaxed) + 1, \
+        memory_order_relaxed)
 
 /* Task can go on: queue it. */
 void rn__sched_ready(struct rn__task *task);
@@ -567,8 +588,8 @@ extern bool (*rn__free_outside)(void *memory);
 _Noreturn void rn__panic_at(const void *site, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Cheap checks that are always on; a failure is our own bug. */
-#define rn__assert(condition) \
-    ((condition) ? (void)0 \
+#define rn__assert(condition)                                                \
+    ((condition) ? (void)0                                                   \
                  : rn__panic_at(rn__site(), "internal: %s:%d: %s", __FILE__, \
                                 __LINE__, #condition))
 /* Says what a fault in a task means, if it is ours to say. */

@@ -126,7 +126,7 @@ walk_own_stack(void *arg)
 int
 rn__task_backtrace(struct rn__task *task, void **frames, int max)
 {
-    struct walk walk = { frames, max, 0 };
+    struct walk walk = {frames, max, 0};
     uint32_t state = atomic_load_explicit(&task->state, memory_order_relaxed);
     if (task->stack && state != RN__TASK_RUNNING)
         rn__sched_poke(task, walk_own_stack, &walk);
@@ -146,8 +146,8 @@ struct listing {
 static const char *
 state_name(uint32_t state)
 {
-    static const char *const names[] = { "free", "ready", "running", "waits",
-                                         "ended" };
+    static const char *const names[] = {"free", "ready", "running", "waits",
+                                        "ended"};
     return state < sizeof names / sizeof *names ? names[state] : "?";
 }
 
@@ -188,10 +188,9 @@ print_task(struct rn__task *task, void *arg)
         state == RN__TASK_WAITING) {
         void *frames[FRAMES];
         int count = rn__task_backtrace(task, frames, FRAMES);
-        rn__print_frames(frames, count,
-                         atomic_load_explicit(&task->info.site,
-                                              memory_order_relaxed),
-                         out);
+        rn__print_frames(
+            frames, count,
+            atomic_load_explicit(&task->info.site, memory_order_relaxed), out);
     }
     list->shown++;
 }
@@ -199,7 +198,7 @@ print_task(struct rn__task *task, void *arg)
 void
 rn__dump(struct rn__rt *rt, bool still, FILE *out)
 {
-    struct listing list = { rt, out, still, 0, 0, rn__rt_now(rt) };
+    struct listing list = {rt, out, still, 0, 0, rn__rt_now(rt)};
     rn__task_each(rt, print_task, &list);
     if (list.more)
         fprintf(out, "  ... and %u more\n", list.more);

@@ -9,42 +9,42 @@
 #include <runnel/base.h>
 
 /* X(name, text, object): object is the word for what the number names. */
-#define RN__KINDS(X) \
-    X(NONE, "-", "") \
-    X(SPAWN, "spawn", "task") \
-    X(BEGIN, "begin", "") \
-    X(END, "end", "") \
-    X(YIELD, "yield", "") \
-    X(SLEEP, "sleep", "") \
-    X(JOIN, "join", "task") \
-    X(SCOPE_OPEN, "open", "scope") \
-    X(SCOPE_CLOSE, "close", "scope") \
-    X(SCOPE_CANCEL, "cancel", "scope") \
-    X(SEND, "send", "chan") \
-    X(RECV, "recv", "chan") \
-    X(CLOSE, "close", "chan") \
-    X(SELECT, "select", "") \
-    X(ARM_SEND, "arm send", "chan") \
-    X(ARM_RECV, "arm recv", "chan") \
-    X(ARM_JOIN, "arm join", "task") \
-    X(ARM_AT, "arm at", "") \
-    X(LOCK, "lock", "mutex") \
-    X(UNLOCK, "unlock", "mutex") \
-    X(COND_WAIT, "wait", "cond") \
-    X(COND_SIGNAL, "signal", "cond") \
+#define RN__KINDS(X)                       \
+    X(NONE, "-", "")                       \
+    X(SPAWN, "spawn", "task")              \
+    X(BEGIN, "begin", "")                  \
+    X(END, "end", "")                      \
+    X(YIELD, "yield", "")                  \
+    X(SLEEP, "sleep", "")                  \
+    X(JOIN, "join", "task")                \
+    X(SCOPE_OPEN, "open", "scope")         \
+    X(SCOPE_CLOSE, "close", "scope")       \
+    X(SCOPE_CANCEL, "cancel", "scope")     \
+    X(SEND, "send", "chan")                \
+    X(RECV, "recv", "chan")                \
+    X(CLOSE, "close", "chan")              \
+    X(SELECT, "select", "")                \
+    X(ARM_SEND, "arm send", "chan")        \
+    X(ARM_RECV, "arm recv", "chan")        \
+    X(ARM_JOIN, "arm join", "task")        \
+    X(ARM_AT, "arm at", "")                \
+    X(LOCK, "lock", "mutex")               \
+    X(UNLOCK, "unlock", "mutex")           \
+    X(COND_WAIT, "wait", "cond")           \
+    X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \
-    X(GROUP_ADD, "add", "group") \
-    X(GROUP_WAIT, "wait", "group") \
-    X(ONCE, "do", "once") \
-    X(TIMER_START, "start", "timer") \
-    X(TIMER_STOP, "stop", "timer") \
-    X(CHOOSE, "choose", "choice") \
-    X(ANNOTATE_FIRST, "", "") \
-    X(BLOCK, "blocked", "") \
-    X(WAKE, "wakes", "task") \
-    X(TIMEOUT, "timer wakes", "task") \
-    X(FIRE, "fires", "timer") \
-    X(EXPIRE, "deadline of", "scope") \
+    X(GROUP_ADD, "add", "group")           \
+    X(GROUP_WAIT, "wait", "group")         \
+    X(ONCE, "do", "once")                  \
+    X(TIMER_START, "start", "timer")       \
+    X(TIMER_STOP, "stop", "timer")         \
+    X(CHOOSE, "choose", "choice")          \
+    X(ANNOTATE_FIRST, "", "")              \
+    X(BLOCK, "blocked", "")                \
+    X(WAKE, "wakes", "task")               \
+    X(TIMEOUT, "timer wakes", "task")      \
+    X(FIRE, "fires", "timer")              \
+    X(EXPIRE, "deadline of", "scope")      \
     X(VERDICT, "verdict", "")
 
 /* Kinds up to ANNOTATE_FIRST are operations and points where the schedule
@@ -64,11 +64,11 @@ struct rn__event {
 };
 
 static inline struct rn__event
-rn__event_make(rn_time time, uint32_t task, enum rn__kind kind,
-               uint32_t object, const void *site)
+rn__event_make(rn_time time, uint32_t task, enum rn__kind kind, uint32_t object,
+               const void *site)
 {
-    struct rn__event e = { time, (uint64_t)(uintptr_t)site << 8 | kind, task,
-                           object };
+    struct rn__event e = {time, (uint64_t)(uintptr_t)site << 8 | kind, task,
+                          object};
     return e;
 }
 

@@ -8,10 +8,9 @@
 
 enum { WORKERS_MAX = 1024 };
 
-static const char *const contexts[] = { "default", "asm", "ucontext",
-                                        "thread" };
-static const char *const guards[] = { "default", "madvise", "mprotect",
-                                      "canary" };
+static const char *const contexts[] = {"default", "asm", "ucontext", "thread"};
+static const char *const guards[] = {"default", "madvise", "mprotect",
+                                     "canary"};
 
 static int
 environment_number(const char *name, int fallback)
@@ -50,16 +49,18 @@ rn__options_resolve(rn_options *o)
 {
     int value;
     if (o->workers < 0 || o->workers > WORKERS_MAX) {
-        fprintf(stderr, "runnel: rn_options.workers is %d; 0 to %d are "
-                        "allowed\n",
+        fprintf(stderr,
+                "runnel: rn_options.workers is %d; 0 to %d are "
+                "allowed\n",
                 o->workers, WORKERS_MAX);
         return -EINVAL;
     }
     if ((unsigned)o->context > RN_CONTEXT_THREAD ||
         (unsigned)o->guard > RN_GUARD_CANARY ||
         (unsigned)o->deadlock > RN_DEADLOCK_CALL) {
-        fprintf(stderr, "runnel: rn_options: context %d, guard %d or deadlock "
-                        "%d is none of the kinds there are\n",
+        fprintf(stderr,
+                "runnel: rn_options: context %d, guard %d or deadlock "
+                "%d is none of the kinds there are\n",
                 (int)o->context, (int)o->guard, (int)o->deadlock);
         return -EINVAL;
     }
@@ -97,8 +98,9 @@ rn__options_apply(const rn_options *o, struct rn__stackpool *pool)
     }
     error = rn__stackpool_init(pool, o->stack_bytes, o->guard);
     if (error)
-        fprintf(stderr, "runnel: stacks of %zu bytes with guard \"%s\" "
-                        "cannot be had: %s\n",
+        fprintf(stderr,
+                "runnel: stacks of %zu bytes with guard \"%s\" "
+                "cannot be had: %s\n",
                 o->stack_bytes, guards[o->guard], strerror(-error));
     return error;
 }

@@ -58,8 +58,7 @@ rn__runq_steal(struct rn__runq *to, struct rn__runq *from)
     uint32_t head = atomic_load_explicit(&from->head, memory_order_acquire);
     for (;;) {
         /* acquire: partners with the owner's store in put */
-        uint32_t tail =
-            atomic_load_explicit(&from->tail, memory_order_acquire);
+        uint32_t tail = atomic_load_explicit(&from->tail, memory_order_acquire);
         uint32_t count = tail - head;
         if (count == 0)
             return NULL;
@@ -69,18 +68,16 @@ rn__runq_steal(struct rn__runq *to, struct rn__runq *from)
             continue;
         }
         for (uint32_t i = 0; i + 1 < count; i++)
-            atomic_store_explicit(
-                ENTRY(to, to_tail + i),
-                atomic_load_explicit(ENTRY(from, head + i),
-                                     memory_order_relaxed),
-                memory_order_relaxed);
+            atomic_store_explicit(ENTRY(to, to_tail + i),
+                                  atomic_load_explicit(ENTRY(from, head + i),
+                                                       memory_order_relaxed),
+                                  memory_order_relaxed);
         struct rn__task *last = atomic_load_explicit(
             ENTRY(from, head + count - 1), memory_order_relaxed);
         /* release: our reads come before the owner's reuse */
-        if (!atomic_compare_exchange_weak_explicit(&from->head, &head,
-                                                   head + count,
-                                                   memory_order_acq_rel,
-                                                   memory_order_acquire))
+        if (!atomic_compare_exchange_weak_explicit(
+                &from->head, &head, head + count, memory_order_acq_rel,
+                memory_order_acquire))
             continue;
         if (count > 1)
             atomic_store(&to->tail, to_tail + count - 1);

@@ -24,8 +24,8 @@ rn__self_in(const char *function)
 {
     struct rn__task *self = rn__self();
     if (rn__unlikely(!self))
-        rn__panic_at(__builtin_return_address(0),
-                     "%s called outside a task%s", function,
+        rn__panic_at(__builtin_return_address(0), "%s called outside a task%s",
+                     function,
                      forked ? " (this is a forked child: only its parent has "
                               "the runtime; call rn_run anew, or exec)"
                             : "");
@@ -55,6 +55,26 @@ rn__step_slow(enum rn__kind kind, struct rn__object *object, const void *site)
     struct rn__worker *worker = rn__worker_self();
     if (worker && worker->rt->env && worker->current)
         worker->rt->env->step(worker->rt, kind, object, site);
+    else
+        rn__perturb_slow();
+}
+
+void
+rn__perturb_slow(void)
+{
+    enum { YIELD, SPIN_SHORT, SPIN_LONG, KINDS = 12 };
+    struct rn__worker *worker = rn__worker_self();
+    if (!worker || !worker->rt->delays)
+        return;
+    uint32_t kind = rn__prng_below(&worker->prng, KINDS), spins = 0;
+    if (kind == YIELD)
+        rn__os_relax();
+    else if (kind == SPIN_SHORT)
+        spins = rn__prng_below(&worker->prng, 32);
+    else if (kind == SPIN_LONG)
+        spins = rn__prng_below(&worker->prng, 1024);
+    while (spins-- > 0)
+        rn__cpu_pause();
 }
 
 void
@@ -197,12 +217,9 @@ rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
             atomic_load_explicit(&c->switches, memory_order_relaxed);
         stats->parks += atomic_load_explicit(&c->parks, memory_order_relaxed);
         stats->wakes += atomic_load_explicit(&c->wakes, memory_order_relaxed);
-        stats->steals +=
-            atomic_load_explicit(&c->steals, memory_order_relaxed);
-        stats->sleeps +=
-            atomic_load_explicit(&c->sleeps, memory_order_relaxed);
-        stats->timers +=
-            atomic_load_explicit(&c->timers, memory_order_relaxed);
+        stats->steals += atomic_load_explicit(&c->steals, memory_order_relaxed);
+        stats->sleeps += atomic_load_explicit(&c->sleeps, memory_order_relaxed);
+        stats->timers += atomic_load_explicit(&c->timers, memory_order_relaxed);
     }
     stats->tasks_peak = atomic_load_explicit(&rt->carved, memory_order_relaxed);
     stats->stacks = rt->pool.made;
@@ -304,7 +321,10 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
     if (!error) {
         rn__fault_install(rn__report_fault);
         rn__rt_init(rt, &o, NULL, NULL);
+        rt->delays = getenv("RUNNEL_DELAYS") != NULL;
+        atomic_fetch_add(&rn__env_count, rt->delays);
         error = run_workers(rt, fn, arg);
+        atomic_fetch_sub(&rn__env_count, rt->delays);
         rn__fault_remove();
         print_stats(rt);
         for (int i = 0; i < o.workers; i++)

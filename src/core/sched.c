@@ -98,8 +98,8 @@ rn__sched_ready(struct rn__task *task)
         return;
     }
     /* acq_rel: a thief may take it out */
-    struct rn__task *old = atomic_exchange_explicit(&worker->slot, task,
-                                                    memory_order_acq_rel);
+    struct rn__task *old =
+        atomic_exchange_explicit(&worker->slot, task, memory_order_acq_rel);
     if (old)
         enqueue(worker, old);
 }
@@ -273,6 +273,7 @@ rn__sched_arrived(void)
     struct rn__worker *worker = rn__worker_self();
     enum rn__after after = worker->after;
     worker->after = RN__AFTER_NOTHING;
+    rn__perturb();
     if (after == RN__AFTER_PARK)
         rn__wait_parked(worker->left);
     else if (after == RN__AFTER_YIELD && /* wakes nobody: it just ran */
@@ -352,8 +353,7 @@ rn__sched_park(struct rn__task *self)
     rn__count(worker, parks);
     atomic_store_explicit(&self->info.since, worker->clock,
                           memory_order_relaxed);
-    atomic_store_explicit(&self->state, RN__TASK_WAITING,
-                          memory_order_relaxed);
+    atomic_store_explicit(&self->state, RN__TASK_WAITING, memory_order_relaxed);
     if (rt->env) {
         rn__note_slow(RN__BLOCK, NULL, self->info.site);
         rn__wait_parked(self);

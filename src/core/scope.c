@@ -66,7 +66,7 @@ mark_below(struct rn_scope *first)
     struct rn_scope *last = first;
     for (struct rn_scope *s = first; s; s = s->work_next) {
         rn__lock(&s->lock);
-        rn__list_each(node, &s->inner) {
+        rn__list_each (node, &s->inner) {
             struct rn_scope *inner =
                 rn__container_of(node, struct rn_scope, in_parent);
             if (!mark(inner, RN__CANCEL_PARENT))
@@ -93,7 +93,7 @@ wake_tasks(struct rn_scope *scope)
     rn__lock(&scope->lock);
     if (scope->owner)
         wake(scope->owner);
-    rn__list_each(node, &scope->tasks)
+    rn__list_each (node, &scope->tasks)
         wake(rn__container_of(node, struct rn__task, sibling));
     rn__unlock(&scope->lock);
 }
@@ -234,8 +234,8 @@ join_all(struct rn__task *self, struct rn_scope *scope, const void *site)
         rn__unlock(&scope->lock);
         return;
     }
-    struct rn__waitspec spec = { RN__SCOPE_CLOSE, &scope->object, site,
-                                 &scope->lock, &scope->closers, NULL };
+    struct rn__waitspec spec = {RN__SCOPE_CLOSE, &scope->object,  site,
+                                &scope->lock,    &scope->closers, NULL};
     rn__wait_through(self, &spec);
 }
 

@@ -215,7 +215,7 @@ static bool
 tell_joiners(struct rn__task *task, struct rn__list *woken)
 {
     rn__wait_claim_all(&task->joiners, 0, woken);
-    rn__list_each(node, woken) {
+    rn__list_each (node, woken) {
         struct rn__waiter *w = rn__container_of(node, struct rn__waiter, link);
         if (w->slot)
             *(int *)w->slot = task->result;
@@ -303,7 +303,7 @@ int
 rn_go(rn_scope *scope, rn_task_fn *fn, void *arg)
 {
     struct rn__task *self = rn__self_in("rn_go");
-    struct spawn spec = { fn, arg, NULL, rn__site(), NULL };
+    struct spawn spec = {fn, arg, NULL, rn__site(), NULL};
     return spawn_into(rn__rt_self(), scope ? scope : self->scope, &spec);
 }
 
@@ -312,8 +312,8 @@ rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
               const rn_task_options *options, rn_task *task)
 {
     struct rn__task *self = rn__self_in("rn_task_spawn");
-    struct spawn spec = { fn, arg, options ? options->name : NULL, rn__site(),
-                          task };
+    struct spawn spec = {fn, arg, options ? options->name : NULL, rn__site(),
+                         task};
     return spawn_into(rn__rt_self(), scope ? scope : self->scope, &spec);
 }
 
@@ -336,8 +336,8 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
         rn__unlock(&target->lock);
         return target == self ? -EDEADLK : -EAGAIN;
     } else {
-        struct rn__waitspec spec = { RN__JOIN, &target->object, site,
-                                     &target->lock, &target->joiners, &got };
+        struct rn__waitspec spec = {RN__JOIN,      &target->object,  site,
+                                    &target->lock, &target->joiners, &got};
         int error = rn__wait_one(self, &spec, deadline);
         if (error < 0)
             return error;
@@ -409,7 +409,7 @@ rn_task
 rn_task_self(void)
 {
     struct rn__task *self = rn__self();
-    rn_task none = { 0 };
+    rn_task none = {0};
     return self ? rn__task_handle(self) : none;
 }
 

@@ -29,8 +29,7 @@ rn__timer_reserve(struct rn__rt *rt)
 {
     struct rn__timers *timers = &rt->timers;
     rn__lock(&timers->lock);
-    int error =
-        rn__heap_reserve(&timers->heap, timers->reserved + 1, grow, rt);
+    int error = rn__heap_reserve(&timers->heap, timers->reserved + 1, grow, rt);
     if (!error)
         timers->reserved++;
     rn__unlock(&timers->lock);
@@ -137,13 +136,12 @@ rn__timers_run(struct rn__rt *rt, rn_time now)
     /* acquire: a hint; exact again under the lock */
     if (atomic_load_explicit(&timers->next, memory_order_acquire) > now)
         return 0;
-    struct rn__expired out = { { NULL, NULL }, NULL, NULL };
+    struct rn__expired out = {{NULL, NULL}, NULL, NULL};
     size_t count = 0;
     rn__lock(&timers->lock);
     struct rn__heap_node *min;
     while ((min = rn__heap_min(&timers->heap)) && min->key <= now) {
-        expire_one(timers, rn__container_of(min, struct rn__timer, node),
-                   &out);
+        expire_one(timers, rn__container_of(min, struct rn__timer, node), &out);
         count++;
     }
     publish_next(timers);
@@ -155,7 +153,7 @@ rn__timers_run(struct rn__rt *rt, rn_time now)
 void
 rn__timer_expire(struct rn__rt *rt, struct rn__timer *timer)
 {
-    struct rn__expired out = { { NULL, NULL }, NULL, NULL };
+    struct rn__expired out = {{NULL, NULL}, NULL, NULL};
     rn__lock(&rt->timers.lock);
     expire_one(&rt->timers, timer, &out);
     publish_next(&rt->timers);

@@ -59,9 +59,8 @@ rn__wait_open(struct rn__task *self, enum rn__kind kind,
     set_info(self, kind, object, site);
     /* seq_cst: before the look at the scope in park; partners with the mark
      * and the claim in rn__scope_cancel */
-    atomic_exchange(&self->wait, OPEN | (cancellable && !self->shielded
-                                             ? CANCELLABLE
-                                             : 0));
+    atomic_exchange(&self->wait,
+                    OPEN | (cancellable && !self->shielded ? CANCELLABLE : 0));
 }
 
 void
@@ -97,6 +96,7 @@ void
 rn__fire(struct rn__task *task)
 {
     uint32_t expected = CLAIMED;
+    rn__perturb();
     /* release: the result is seen by the task; partners with the acquire in
      * rn__wait_parked. The task must not be touched after success. */
     if (atomic_compare_exchange_strong_explicit(&task->wait, &expected, FIRED,
@@ -142,9 +142,9 @@ rn__wait_any(struct rn__list *queue)
             rn__container_of(queue->next, struct rn__waiter, link);
         /* acquire: a claimed wait never becomes claimable again while it is
          * in a queue */
-        uint32_t state = atomic_load_explicit(&waiter->task->wait,
-                                              memory_order_acquire) &
-                         STATE;
+        uint32_t state =
+            atomic_load_explicit(&waiter->task->wait, memory_order_acquire) &
+            STATE;
         if (state == OPEN || state == PARKED)
             return true;
         rn__list_remove(&waiter->link);
@@ -219,6 +219,7 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 int
 rn__wait_park(struct rn__task *self, rn_time deadline)
 {
+    rn__perturb();
     if (!give_up(self, deadline)) {
         struct rn__rt *rt = rn__rt_self();
         if (deadline != RN_NEVER) {
@@ -226,6 +227,7 @@ rn__wait_park(struct rn__task *self, rn_time deadline)
             rn__timer_start(rt, &self->timer, deadline);
         }
         rn__sched_park(self);
+        rn__perturb();
         if (deadline != RN_NEVER)
             rn__timer_stop(rt, &self->timer);
     }

@@ -36,8 +36,7 @@ steal(struct rn__worker *worker, bool slots)
         struct rn__worker *victim = &rt->workers[(start + i) % count];
         if (victim == worker)
             continue;
-        struct rn__task *task =
-            rn__runq_steal(&worker->queue, &victim->queue);
+        struct rn__task *task = rn__runq_steal(&worker->queue, &victim->queue);
         if (!task && slots)
             task = atomic_exchange_explicit(&victim->slot, NULL,
                                             memory_order_acq_rel);
@@ -216,6 +215,7 @@ sleep_until_woken(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     stop_search(worker); /* before a waker may set it searching again */
     fall_asleep(worker);
+    rn__perturb();
     if (queued_work(rt) || atomic_load(&rt->stop)) {
         get_up(worker);
         return false;

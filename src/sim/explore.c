@@ -24,8 +24,8 @@ run(struct job *job, uint64_t seed, const struct rn__choices *replay)
     int result = rn__world_run(world, job->fn, job->arg);
     if (world->verdict == RN_SIM_PASS && result < 0) {
         world->verdict = RN_SIM_FAILED;
-        world->message = rn__format("main returned %d (%s)", result,
-                                    strerror(-result));
+        world->message =
+            rn__format("main returned %d (%s)", result, strerror(-result));
         if (world->want_text)
             rn__report_write(world);
     }
@@ -67,10 +67,9 @@ fill_report(struct job *job, uint64_t seed)
     if (world->verdict == RN_SIM_PASS)
         return;
     report->token = rn__token_write(&world->choices);
-    report->text =
-        rn__format("%sto repeat it: rn_sim_options.token = \"%s\"\n",
-                   world->text ? world->text : "",
-                   report->token ? report->token : "");
+    report->text = rn__format("%sto repeat it: rn_sim_options.token = \"%s\"\n",
+                              world->text ? world->text : "",
+                              report->token ? report->token : "");
 }
 
 static bool
@@ -78,12 +77,10 @@ one(struct job *job, uint64_t seed, const struct rn__choices *replay)
 {
     struct rn__world *world = job->world;
     run(job, seed, replay);
-    if (job->options->flags & RN_SIM_VERIFY &&
-        world->verdict != RN_SIM_CRASH)
+    if (job->options->flags & RN_SIM_VERIFY && world->verdict != RN_SIM_CRASH)
         verify(job);
     job->report->schedules++;
-    job->report->distinct +=
-        rn__distinct_add(&job->distinct, world->digest);
+    job->report->distinct += rn__distinct_add(&job->distinct, world->digest);
     fill_report(job, seed);
     return world->verdict == RN_SIM_PASS;
 }
@@ -127,19 +124,22 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
     struct rn__world *world = malloc(sizeof *world);
     if (!world)
         return -ENOMEM;
-    struct rn__choices replay = { NULL, 0, 0 };
+    struct rn__choices replay = {NULL, 0, 0};
     bool seeded = true;
     int error = rn__world_init(world, options, &report->text);
     bool made = !error;
     rn_sim_options *o = &world->options;
     if (made && o->token) {
-        error = rn__token_read(o->token, &replay, &seeded, &o->seed,
-                               &report->text);
+        error =
+            rn__token_read(o->token, &replay, &seeded, &o->seed, &report->text);
         schedules = 1;
     }
     if (!error) {
-        struct job job = { .world = world, .fn = fn, .arg = arg,
-                           .options = o, .report = report };
+        struct job job = {.world = world,
+                          .fn = fn,
+                          .arg = arg,
+                          .options = o,
+                          .report = report};
         error = start(&job, seeded ? NULL : &replay,
                       schedules ? schedules : o->schedules);
     }

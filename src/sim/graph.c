@@ -119,9 +119,8 @@ arm_edges(struct rn__graph *graph, size_t from)
 static void
 scope_edges(struct rn__graph *graph, size_t from, struct rn_scope *scope)
 {
-    rn__list_each(node, &scope->tasks)
-        add_edge(graph, from,
-                 rn__container_of(node, struct rn__task, sibling));
+    rn__list_each (node, &scope->tasks)
+        add_edge(graph, from, rn__container_of(node, struct rn__task, sibling));
 }
 
 static void

@@ -25,8 +25,8 @@ struct search {
     uint64_t found; /* smallest index that failed; UINT64_MAX: none */
     struct rn__distinct distinct;
     struct rn__choices choices; /* of the finding */
-    bool listed;     /* choices has them; else the seed must do */
-    char *told_text; /* of a finding that cannot be told again */
+    bool listed;                /* choices has them; else the seed must do */
+    char *told_text;            /* of a finding that cannot be told again */
     bool out_of_time;
     rn_time started, told;
 };
@@ -56,8 +56,7 @@ story(const struct rn__response *r, const rn_sim_options *o)
         return rn__format("%s", r->text);
     if (WIFSIGNALED(r->status))
         return rn__format("crash: the program was ended by signal %d (%s)\n",
-                          WTERMSIG(r->status),
-                          strsignal(WTERMSIG(r->status)));
+                          WTERMSIG(r->status), strsignal(WTERMSIG(r->status)));
     return rn__format("failed: the program's exit status is %d\n",
                       WEXITSTATUS(r->status));
 }
@@ -183,7 +182,7 @@ search(struct search *s)
     do {
         busy = 0;
         for (int i = 0; i < s->count; i++) {
-            watch[i] = (struct pollfd){ s->links[i].socket, POLLIN, 0 };
+            watch[i] = (struct pollfd){s->links[i].socket, POLLIN, 0};
             if (!s->links[i].busy)
                 watch[i].fd = -1;
             else
@@ -216,8 +215,8 @@ finish(struct search *s)
     report->token = s->listed ? rn__token_write(&s->choices)
                               : rn__token_of_seed(report->seed);
     if (report->verdict == RN_SIM_HANG) {
-        report->text = story(&(struct rn__response){ .timed_out = true },
-                             s->options);
+        report->text =
+            story(&(struct rn__response){.timed_out = true}, s->options);
         return 0;
     }
     if (s->told_text) {
@@ -282,8 +281,8 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
     int error = rn__sim_options_resolve(&resolved, options, &report->text);
     if (error)
         return error;
-    struct search s = { .options = &resolved, .report = report,
-                        .found = UINT64_MAX };
+    struct search s = {
+        .options = &resolved, .report = report, .found = UINT64_MAX};
     s.started = s.told = rn__os_now();
     s.links = calloc((size_t)resolved.jobs, sizeof *s.links);
     error = s.links ? run(&s, argv) : -ENOMEM;

@@ -1,6 +1,7 @@
 /* sim/report.c - a finding, told to a person. */
-#include "sim/graph.h"
 #include "sim/sim.h"
+
+#include "sim/graph.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -12,11 +13,9 @@ const char *
 rn_sim_verdict_name(rn_sim_verdict verdict)
 {
     static const char *const names[] = {
-        "pass",        "deadlock",   "leak",         "panic",
-        "assert",      "failed",     "crash",        "no progress",
-        "step limit",  "time limit", "memory limit", "hang",
-        "nondeterminism"
-    };
+        "pass",         "deadlock", "leak",          "panic",      "assert",
+        "failed",       "crash",    "no progress",   "step limit", "time limit",
+        "memory limit", "hang",     "nondeterminism"};
     size_t i = (size_t)verdict;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
@@ -91,8 +90,8 @@ print_cycle(struct rn__world *world, FILE *out)
         fprintf(out, "wait-for cycle:\n");
         for (size_t i = 0; i < graph->cycle_length; i++) {
             struct rn__task *task = graph->tasks[graph->cycle[i]];
-            struct rn__task *actor = graph->tasks
-                [graph->cycle[(i + 1) % graph->cycle_length]];
+            struct rn__task *actor =
+                graph->tasks[graph->cycle[(i + 1) % graph->cycle_length]];
             print_task(world, task, out);
             if (!has_holder(task))
                 fprintf(out, "    which task %u \"%s\" would have to end\n",
@@ -112,7 +111,7 @@ print_event(struct rn__world *world, const struct rn__event *event, FILE *out)
 {
     enum rn__kind kind = rn__event_kind(event);
     void *site = (void *)(uintptr_t)rn__event_site(event);
-    char where[1][RN__SYMBOL_MAX] = { "" };
+    char where[1][RN__SYMBOL_MAX] = {""};
     char object[32] = "";
     if (event->object && rn__kind_object(kind)[0])
         snprintf(object, sizeof object, " %s#%u", rn__kind_object(kind),
@@ -188,14 +187,14 @@ rn__world_trace(struct rn__world *world, const char *path, const char *token)
         return -ENOMEM;
     for (uint32_t i = 0; i <= count; i++)
         names[i] = world->names[i];
-    struct rn__trace trace = { world->events,
-                               world->event_count,
-                               names,
-                               count,
-                               rn_sim_verdict_name(world->verdict),
-                               token ? token : "",
-                               0,
-                               world->digest };
+    struct rn__trace trace = {world->events,
+                              world->event_count,
+                              names,
+                              count,
+                              rn_sim_verdict_name(world->verdict),
+                              token ? token : "",
+                              0,
+                              world->digest};
     int error = rn__trace_write(&trace, path);
     free(names);
     return error;

@@ -1,4 +1,6 @@
 /* sim/run.c - rn_run: the same call enters either world. */
+#include <runnel/run.h>
+
 #include "sim/sim.h"
 
 int

@@ -1,8 +1,9 @@
 /* sim/server.c - in a program that is searched: one fork a schedule, so that
  * neither a crash nor a static variable leaks into the next.
  */
-#include "sim/shared.h"
 #include "sim/sim.h"
+
+#include "sim/shared.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -138,8 +139,8 @@ rn__server_report(struct rn__world *world, bool signal)
         rn__verify(world, shared->events, shared->event_count,
                    shared->event_digest);
     if (request->trace_path[0])
-        shared->response.trace_error = rn__world_trace(
-            world, request->trace_path, request->trace_token);
+        shared->response.trace_error =
+            rn__world_trace(world, request->trace_path, request->trace_token);
     respond(world);
     if (world->verdict != RN_SIM_PASS && !signal)
         _exit(0);
@@ -170,7 +171,7 @@ await(pid_t child)
     rn_time limit = shared->request.options.max_run_time;
     int handle = (int)syscall(SYS_pidfd_open, child, 0);
     if (handle >= 0) {
-        struct pollfd watch = { handle, POLLIN, 0 };
+        struct pollfd watch = {handle, POLLIN, 0};
         if (poll(&watch, 1, (int)(limit / RN_MS)) == 0) {
             r->timed_out = true;
             kill(child, SIGKILL);
@@ -213,8 +214,7 @@ rn__server_world(void)
         return child_world;
     char *why = NULL;
     struct rn__world *world = malloc(sizeof *world);
-    if (!world ||
-        rn__world_init(world, &shared->request.options, &why) < 0) {
+    if (!world || rn__world_init(world, &shared->request.options, &why) < 0) {
         fprintf(stderr, "runnel: cannot make a simulated world: %s\n",
                 why ? why : "out of memory");
         _exit(1);

@@ -83,10 +83,10 @@ explain_end(struct rn__link *link, const char *program, char **why)
 }
 
 static int
-await_hello(struct rn__link *link, const rn_sim_options *o,
-            const char *program, char **why)
+await_hello(struct rn__link *link, const rn_sim_options *o, const char *program,
+            char **why)
 {
-    struct pollfd watch = { link->socket, POLLIN, 0 };
+    struct pollfd watch = {link->socket, POLLIN, 0};
     char byte = 0;
     int n = poll(&watch, 1, (int)(o->max_run_time / RN_MS));
     if (n == 0) {

@@ -28,8 +28,7 @@ complain(const rn_sim_options *o)
 {
     enum { JOBS_MAX = 256, STEPS_MAX = 100000000, MIB = 1 << 20 };
     if (o->jobs < 0 || o->jobs > JOBS_MAX)
-        return rn__format("jobs is %d; 0 to %d are allowed", o->jobs,
-                          JOBS_MAX);
+        return rn__format("jobs is %d; 0 to %d are allowed", o->jobs, JOBS_MAX);
     if (o->max_steps > STEPS_MAX)
         return rn__format("max_steps is %llu; at most %d are allowed",
                           (unsigned long long)o->max_steps, STEPS_MAX);
@@ -44,8 +43,8 @@ complain(const rn_sim_options *o)
 }
 
 int
-rn__sim_options_resolve(rn_sim_options *resolved,
-                        const rn_sim_options *options, char **why)
+rn__sim_options_resolve(rn_sim_options *resolved, const rn_sim_options *options,
+                        char **why)
 {
     static const rn_sim_options none;
     *resolved = options ? *options : none;
@@ -68,7 +67,7 @@ int
 rn__world_init(struct rn__world *world, const rn_sim_options *options,
                char **why)
 {
-    rn_options real = { .workers = 1 };
+    rn_options real = {.workers = 1};
     memset(world, 0, sizeof *world);
     int error = rn__sim_options_resolve(&world->options, options, why);
     if (error)

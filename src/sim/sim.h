@@ -14,10 +14,10 @@
 #include <runnel/sim.h>
 
 enum {
-    RN__SIM_NAME = 24,        /* bytes of a task's name that are kept */
-    RN__SIM_NAMES = 1 << 16,  /* tasks whose names are kept */
-    RN__SIM_CANDIDATES = 64,  /* timers due at once that are told apart */
-    RN__SIM_NOTES = 6         /* events kept for each step allowed */
+    RN__SIM_NAME = 24,       /* bytes of a task's name that are kept */
+    RN__SIM_NAMES = 1 << 16, /* tasks whose names are kept */
+    RN__SIM_CANDIDATES = 64, /* timers due at once that are told apart */
+    RN__SIM_NOTES = 6        /* events kept for each step allowed */
 };
 
 /* A list of choices that grows by doubling. */
@@ -28,12 +28,12 @@ struct rn__choices {
 };
 
 struct rn__world {
-    rn_sim_options options;  /* defaults filled in */
+    rn_sim_options options; /* defaults filled in */
     struct rn__rt rt;
     struct rn__worker worker;
     struct rn__arena arena;
-    struct rn__stack *stacks;   /* kept from schedule to schedule */
-    bool set_up;                /* rn__world_init got as far as contexts */
+    struct rn__stack *stacks; /* kept from schedule to schedule */
+    bool set_up;              /* rn__world_init got as far as contexts */
 
     /* How to choose: replay first, then at random or the default. */
     const struct rn__choices *replay;
@@ -42,13 +42,13 @@ struct rn__world {
     struct rn__choices choices; /* made in this schedule */
     bool diverged;              /* replay asked for what there was not */
 
-    struct rn__task **ready;    /* in the order they became ready */
+    struct rn__task **ready; /* in the order they became ready */
     size_t ready_count, ready_room;
     rn_time now;
     uint64_t steps, instant_steps;
-    bool waiting_to_explore;    /* rn_sim_explore_wait */
-    bool clock_acts;            /* a timer is being expired */
-    uint32_t starved_tries;     /* stacks asked for in vain */
+    bool waiting_to_explore; /* rn_sim_explore_wait */
+    bool clock_acts;         /* a timer is being expired */
+    uint32_t starved_tries;  /* stacks asked for in vain */
 
     struct rn__event *events;
     size_t event_count, event_room;
@@ -57,11 +57,11 @@ struct rn__world {
 
     bool over;
     rn_sim_verdict verdict;
-    char *message;              /* what failed; malloc'ed */
-    const void *site;           /* where; NULL: nowhere in particular */
-    uint64_t waiting;           /* tasks left waiting */
-    bool want_text;             /* describe a finding when it is made */
-    char *text;                 /* the description; malloc'ed */
+    char *message;    /* what failed; malloc'ed */
+    const void *site; /* where; NULL: nowhere in particular */
+    uint64_t waiting; /* tasks left waiting */
+    bool want_text;   /* describe a finding when it is made */
+    char *text;       /* the description; malloc'ed */
 };
 
 /* Make a world; options are checked and filled in. 0, -EINVAL or -ENOMEM, with
@@ -101,8 +101,8 @@ char *rn__token_write(const struct rn__choices *choices);
 char *rn__token_of_seed(uint64_t seed);
 /* What a text stands for, or the text in "@FILE": a list of choices, or the
  * schedule of a seed (*seeded). 0, -EINVAL with *why, -ENOMEM. */
-int rn__token_read(const char *token, struct rn__choices *choices,
-                   bool *seeded, uint64_t *seed, char **why);
+int rn__token_read(const char *token, struct rn__choices *choices, bool *seeded,
+                   uint64_t *seed, char **why);
 
 /* ---- digests seen (distinct.c) ------------------------------------------ */
 
@@ -126,13 +126,11 @@ int rn__world_trace(struct rn__world *world, const char *path,
 /* A fatal signal has ended the schedule; the process dies after this. */
 void rn__world_crashed(struct rn__world *world);
 /* Remember the name of a task that ends. */
-void rn__world_keep_name(struct rn__world *world,
-                         const struct rn__task *task);
+void rn__world_keep_name(struct rn__world *world, const struct rn__task *task);
 /* The name a task had, by number. */
 const char *rn__world_task_name(struct rn__world *world, uint32_t number);
 /* A printf into new memory; NULL: out of memory. */
-char *rn__format(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+char *rn__format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- hidden non-determinism (verify.c) ---------------------------------- */
 

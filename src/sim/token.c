@@ -185,8 +185,8 @@ read_text(const char *text, struct rn__choices *choices, char **why)
 {
     size_t skip = strlen(version), count;
     if (strncmp(text, version, skip) != 0) {
-        *why = rn__format("not a token: it does not start with \"%s\"",
-                          version);
+        *why =
+            rn__format("not a token: it does not start with \"%s\"", version);
         return -EINVAL;
     }
     unsigned char *bytes = malloc(strlen(text) + 1);

@@ -13,7 +13,7 @@ describe(struct rn__world *world, const struct rn__event *event,
          const char *which, FILE *out)
 {
     void *site = (void *)(uintptr_t)rn__event_site(event);
-    char where[1][RN__SYMBOL_MAX] = { "" };
+    char where[1][RN__SYMBOL_MAX] = {""};
     enum rn__kind kind = rn__event_kind(event);
     if (site)
         rn__os_symbols(&site, 1, where);

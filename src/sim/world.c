@@ -103,8 +103,8 @@ rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
 static void
 fail(struct rn__rt *rt, bool assertion, const char *text, const void *site)
 {
-    rn__world_fail(world_of(rt), assertion ? RN_SIM_ASSERT : RN_SIM_PANIC,
-                   site, "%s", text);
+    rn__world_fail(world_of(rt), assertion ? RN_SIM_ASSERT : RN_SIM_PANIC, site,
+                   "%s", text);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
@@ -143,8 +143,7 @@ ready(struct rn__rt *rt, struct rn__task *task)
     uint32_t by = current_number(world);
     if (world->ready_count == world->ready_room) {
         size_t room = world->ready_room ? 2 * world->ready_room : 64;
-        struct rn__task **larger =
-            realloc(world->ready, room * sizeof *larger);
+        struct rn__task **larger = realloc(world->ready, room * sizeof *larger);
         if (!larger)
             abort();
         world->ready = larger;
@@ -236,8 +235,8 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
 {
     struct rn__world *world = world_of(rt);
     struct rn__task *self = world->worker.current;
-    record(world, rn__task_number(self), kind,
-           object ? number(rt, object) : 0, site);
+    record(world, rn__task_number(self), kind, object ? number(rt, object) : 0,
+           site);
     if (kind == RN__END)
         rn__world_keep_name(world, self);
     count_step(world, site);
@@ -366,9 +365,9 @@ crash(struct rn__rt *rt, int signal, const char *text)
     rn__world_crashed(world);
 }
 
-const struct rn__env rn__sim_env = { step, note,        number,      choose,
-                                     ready, next,       now,         take_memory,
-                                     give_memory, fail, crash };
+const struct rn__env rn__sim_env = {step,        note, number, choose,
+                                    ready,       next, now,    take_memory,
+                                    give_memory, fail, crash};
 
 /* ---- a schedule --------------------------------------------------------- */
 
@@ -400,8 +399,8 @@ reset_runtime(struct rn__world *world)
 {
     struct rn__stackpool pool = world->rt.pool;
     struct rn__ctx idle = world->worker.idle;
-    rn_options options = { .workers = 1,
-                           .fail_alloc = world->options.fail_alloc };
+    rn_options options = {.workers = 1,
+                          .fail_alloc = world->options.fail_alloc};
     memset(&world->rt, 0, sizeof world->rt);
     memset(&world->worker, 0, sizeof world->worker);
     rn__arena_rewind(&world->arena);

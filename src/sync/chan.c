@@ -148,8 +148,8 @@ void
 rn_chan_unref(rn_chan *chan)
 {
     /* acq_rel: all uses by others come before the free */
-    if (!chan || atomic_fetch_sub_explicit(&chan->refs, 1,
-                                           memory_order_acq_rel) > 1)
+    if (!chan ||
+        atomic_fetch_sub_explicit(&chan->refs, 1, memory_order_acq_rel) > 1)
         return;
     if (rn__wait_any(&chan->senders) || rn__wait_any(&chan->receivers))
         rn__panic_at(rn__site(), "rn_chan_unref frees a channel a task waits "
@@ -171,9 +171,9 @@ rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
     rn__lock(&chan->lock);
     int result = rn__chan_try_send(chan, elem, &wake);
     if (result == -EAGAIN && deadline != RN_NOW) {
-        struct rn__waitspec spec = { RN__SEND,        &chan->object,
-                                     site,            &chan->lock,
-                                     &chan->senders, (void *)(uintptr_t)elem };
+        struct rn__waitspec spec = {RN__SEND,       &chan->object,
+                                    site,           &chan->lock,
+                                    &chan->senders, (void *)(uintptr_t)elem};
         result = rn__wait_one(self, &spec, deadline);
         return result < 0 ? result : self->wait_status;
     }
@@ -197,9 +197,8 @@ rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
     rn__lock(&chan->lock);
     int result = rn__chan_try_recv(chan, elem, &wake);
     if (result == -EAGAIN && deadline != RN_NOW) {
-        struct rn__waitspec spec = { RN__RECV,    &chan->object,
-                                     site,        &chan->lock,
-                                     &chan->receivers, elem };
+        struct rn__waitspec spec = {RN__RECV,    &chan->object,    site,
+                                    &chan->lock, &chan->receivers, elem};
         result = rn__wait_one(self, &spec, deadline);
         return result < 0 ? result : self->wait_status;
     }
@@ -212,7 +211,7 @@ rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
 static void
 zero_slots(const rn_chan *chan, struct rn__list *woken)
 {
-    rn__list_each(node, woken) {
+    rn__list_each (node, woken) {
         struct rn__waiter *w = rn__container_of(node, struct rn__waiter, link);
         if (w->slot)
             memset(w->slot, 0, chan->elem_bytes);

@@ -109,9 +109,8 @@ rn__mutex_release(rn_mutex *mutex)
     uint32_t locked = LOCKED;
     set_holder(m, NULL);
     /* release: partners with the acquire of the next owner */
-    if (atomic_compare_exchange_strong_explicit(&m->word, &locked, 0,
-                                                memory_order_release,
-                                                memory_order_relaxed))
+    if (atomic_compare_exchange_strong_explicit(
+            &m->word, &locked, 0, memory_order_release, memory_order_relaxed))
         return;
     lock_queue(m);
     struct rn__waiter *next = rn__wait_claim_first(&m->queue, 0);

@@ -91,8 +91,8 @@ rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
         return 0;
     }
     int error = deadline == RN_NOW ? -EAGAIN : rn__cancel_check(self);
-    bool again = atomic_load_explicit(&o->object.holder,
-                                      memory_order_relaxed) == self;
+    bool again =
+        atomic_load_explicit(&o->object.holder, memory_order_relaxed) == self;
     if (error || again)
         leave(o, RUNNING);
     if (again)

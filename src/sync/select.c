@@ -16,9 +16,9 @@
 /* The library's part of an arm. */
 struct arm {
     struct rn__waiter waiter;
-    struct rn__lock *lock;   /* of its object; NULL: never ready, or a time */
-    struct rn__task *task;   /* JOIN */
-    uint32_t order;          /* arms[k].order: the arm whose lock is k-th */
+    struct rn__lock *lock; /* of its object; NULL: never ready, or a time */
+    struct rn__task *task; /* JOIN */
+    uint32_t order;        /* arms[k].order: the arm whose lock is k-th */
 };
 
 _Static_assert(sizeof(struct arm) <= sizeof((rn_arm *)0)->rn__opaque,
@@ -34,8 +34,8 @@ inner(rn_arm *arm)
 struct call {
     rn_arm *arms;
     size_t count;
-    size_t locks;      /* arms with a lock */
-    rn_time at;        /* earliest AT arm; RN_NEVER: none */
+    size_t locks; /* arms with a lock */
+    rn_time at;   /* earliest AT arm; RN_NEVER: none */
     int at_arm;
     struct rn__task *self;
     struct rn__rt *rt;
@@ -60,8 +60,8 @@ address(const struct call *call, uint32_t arm)
 static void
 sort_locks(struct call *call)
 {
-    static const size_t gaps[] = { 40142, 17841, 7929, 3524, 1566, 701, 301,
-                                   132,   57,    23,   10,   4,    1 };
+    static const size_t gaps[] = {40142, 17841, 7929, 3524, 1566, 701, 301,
+                                  132,   57,    23,   10,   4,    1};
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
         size_t gap = gaps[g];
         for (size_t i = gap; i < call->locks; i++) {
@@ -139,9 +139,8 @@ prepare_arm(struct call *call, uint32_t i)
 static void
 announce(const struct call *call, const void *site)
 {
-    static const enum rn__kind kinds[] = { RN__NONE, RN__ARM_SEND,
-                                           RN__ARM_RECV, RN__ARM_JOIN,
-                                           RN__ARM_AT };
+    static const enum rn__kind kinds[] = {RN__NONE, RN__ARM_SEND, RN__ARM_RECV,
+                                          RN__ARM_JOIN, RN__ARM_AT};
     for (size_t i = 0; i < call->count; i++) {
         rn_arm *arm = &call->arms[i];
         struct rn__object *object = NULL;
@@ -306,7 +305,7 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
     const void *site = rn__site();
     if (!valid(arms, count, flags))
         return -EINVAL;
-    struct call call = { arms, count, 0, RN_NEVER, -1, self, rn__rt_self() };
+    struct call call = {arms, count, 0, RN_NEVER, -1, self, rn__rt_self()};
     for (size_t i = 0; i < count; i++)
         prepare_arm(&call, (uint32_t)i);
     sort_locks(&call);

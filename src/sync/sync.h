@@ -8,16 +8,16 @@
 
 struct rn_chan {
     struct rn__object object;
-    struct rn__lock lock;       /* all below but refs and the sizes */
+    struct rn__lock lock; /* all below but refs and the sizes */
     _Atomic uint32_t refs;
     size_t elem_bytes;
     size_t capacity;
-    size_t count;               /* values in the ring */
-    size_t head;                /* place of the oldest */
+    size_t count; /* values in the ring */
+    size_t head;  /* place of the oldest */
     bool closed;
-    struct rn__list senders;    /* waiting because it is full */
-    struct rn__list receivers;  /* waiting because it is empty */
-    char *ring;                 /* capacity * elem_bytes */
+    struct rn__list senders;   /* waiting because it is full */
+    struct rn__list receivers; /* waiting because it is empty */
+    char *ring;                /* capacity * elem_bytes */
 };
 
 /* All under the channel's lock. Done: 0 or -EPIPE, and *wake is a claimed

@@ -73,7 +73,7 @@ rn_waitgroup_wait(rn_waitgroup *group, rn_time deadline)
         rn__unlock(&g->lock);
         return result;
     }
-    struct rn__waitspec spec = { RN__GROUP_WAIT, &g->object, site,
-                                 &g->lock,       &g->queue,  NULL };
+    struct rn__waitspec spec = {RN__GROUP_WAIT, &g->object, site,
+                                &g->lock,       &g->queue,  NULL};
     return rn__wait_one(self, &spec, deadline);
 }

@@ -124,8 +124,10 @@ TEST(process_forked_between_runs)
 
 TEST(process_without_file_descriptors)
 {
-    struct rlimit three = {3, 3};
+    struct rlimit before;
     int done = 0;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit three = {3, before.rlim_max};
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &three), 0);
     for (int workers = 1; workers <= 4; workers++) {
         rn_options options = {.workers = workers};
@@ -133,6 +135,7 @@ TEST(process_without_file_descriptors)
         CHECK(e == 0 || e == -EMFILE || e == -EAGAIN);
         CHECK_EQ(done, e == 0 ? workers : 0);
     }
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static int

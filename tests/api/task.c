@@ -226,6 +226,7 @@ API_TEST(task_count_returns_to_the_base)
 API_TEST(task_dump_lists_each)
 {
     rn_chan *c = new_chan(0, 0);
+    rn_scope *s = open_scope(RN_NEVER);
     go_named("alice", wait_for_close, c);
     go_named("bob", wait_for_close, c);
     settle();
@@ -242,6 +243,8 @@ API_TEST(task_dump_lists_each)
         CHECK_HAS(strstr(text, "alice"), "receive"); /* what it waits for */
     free(text);
     rn_chan_close(c);
+    CHECK_EQ(rn_scope_close(s), 0);
+    rn_chan_unref(c);
 }
 
 /* ---- progress --------------------------------------------------------------------- */
