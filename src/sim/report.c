@@ -26,9 +26,12 @@ void
 rn__world_keep_name(struct rn__world *world, const struct rn__task *task)
 {
     uint32_t n = rn__task_number(task);
-    if (n < RN__SIM_NAMES)
-        snprintf(world->names[n], RN__SIM_NAME, "%s",
-                 atomic_load_explicit(&task->name, memory_order_relaxed));
+    const char *name = atomic_load_explicit(&task->name, memory_order_relaxed);
+    size_t length = strnlen(name, RN__SIM_NAME - 1);
+    if (n >= RN__SIM_NAMES)
+        return;
+    memcpy(world->names[n], name, length);
+    world->names[n][length] = 0;
 }
 
 const char *

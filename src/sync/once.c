@@ -5,9 +5,9 @@
  * the lock, too, is given up by that store: word is BUSY while somebody is at
  * the queue.
  */
-#include "core/core.h"
-
 #include <runnel/waitgroup.h>
+
+#include "core/core.h"
 
 enum { NEW, BUSY, RUNNING, DONE };
 

@@ -9,9 +9,9 @@
  * that peer claimed by another a moment later. Then all arms are looked at
  * again; the peer has left the queue, so this ends.
  */
-#include "sync/sync.h"
-
 #include <runnel/select.h>
+
+#include "sync/sync.h"
 
 /* The library's part of an arm. */
 struct arm {

@@ -4,9 +4,9 @@
  * to go on is collected and fired after both. After rn__timer_stop nothing of
  * the timer is in use, so it can be freed.
  */
-#include "sync/sync.h"
-
 #include <runnel/time.h>
+
+#include "sync/sync.h"
 
 struct rn_timer {
     struct rn__object object;

@@ -4,9 +4,9 @@
  * leaves with the unlock as its last touch, and a waiter that finds zero has
  * seen that unlock, so it may free the group.
  */
-#include "core/core.h"
-
 #include <runnel/waitgroup.h>
+
+#include "core/core.h"
 
 struct group {
     struct rn__object object;

@@ -126,8 +126,7 @@ check_due(const struct rn__heap *heap, const struct twin *twin, int64_t limit,
         size_t at = (size_t)(out[i] - twin->nodes);
         CHECK(twin->came[at] && twin->keys[at] <= limit);
         if (i > 0)
-            CHECK(
-                twin_before(twin, (size_t)(out[i - 1] - twin->nodes), at));
+            CHECK(twin_before(twin, (size_t)(out[i - 1] - twin->nodes), at));
     }
 }
 

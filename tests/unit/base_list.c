@@ -54,8 +54,7 @@ check_same(struct rn__list *head, struct rn__list *nodes,
     CHECK_EQ(rn__list_empty(head), twin->count == 0);
     if (!head->next)
         return;
-    rn__list_each(node, head)
-    {
+    rn__list_each (node, head) {
         CHECK_LT(i, twin->count);
         CHECK_EQ(node - nodes, twin->nodes[i++]);
         CHECK(node->next->prev == node && node->prev->next == node);

@@ -19,12 +19,12 @@ run_many(rn_task_fn *fn)
 }
 
 /* A test whose body is the main task of four workers. */
-#define RUN_TEST(id)               \
+#define RUN_TEST(id)                \
     static int run_##id(void *arg); \
-    TEST(id)                       \
-    {                              \
-        run_many(run_##id);        \
-    }                              \
+    TEST(id)                        \
+    {                               \
+        run_many(run_##id);         \
+    }                               \
     static int run_##id(void *arg __attribute__((unused)))
 
 static inline void

@@ -185,9 +185,8 @@ TEST(runq_gives_each_task_to_one)
     CHECK(stress.taken);
     atomic_store(&stress.left, stress.items);
     for (int i = 0; i < THIEVES; i++)
-        CHECK_EQ(pthread_create(&threads[i], NULL, thief,
-                                &stress.queues[1 + i]),
-                 0);
+        CHECK_EQ(
+            pthread_create(&threads[i], NULL, thief, &stress.queues[1 + i]), 0);
     own();
     for (int i = 0; i < THIEVES; i++)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
