@@ -5,20 +5,16 @@
  *     tests --list [FILTER...]
  *     tests --in-place NAME    in this process, for a debugger
  *
- * A child writes into an anonymous file that is shown if the test fails. The
- * parent stays single-threaded, so that fork is always safe here.
+ * A child writes into an anonymous file that is shown if the test fails.
  */
 #define _GNU_SOURCE
 #include "test.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,16 +24,14 @@
 
 enum { STATUS_FAILED = 99, STATUS_SKIPPED = 77 };
 
-#define LIMIT_SECONDS 60.0 /* of one test, before TEST_SLOW */
-#define SHOWN_BYTES 20000  /* of a failed test's output */
+#define LIMIT_SECONDS 60  /* of one test, before TEST_SLOW */
+#define SHOWN_BYTES 20000 /* of a failed test's output */
 
-static struct test *first;
-static struct test **last = &first;
+static struct test *first, **last = &first;
 static const char *program;
+static sigset_t sigchld; /* the set of that signal */
 
 void (*test_on_fail)(const char *message);
-
-extern char **environ;
 
 void
 test_add(struct test *test)
@@ -53,19 +47,16 @@ test_env(const char *name, long otherwise)
     return text && *text ? strtol(text, NULL, 10) : otherwise;
 }
 
-double
+long
 test_slow(void)
 {
-    const char *text = getenv("TEST_SLOW");
-    double factor = text ? strtod(text, NULL) : 1;
-    return factor > 1 ? factor : 1;
+    return test_env("TEST_SLOW", 1);
 }
 
 long
 test_count(long n)
 {
-    long count = (long)((double)n / test_slow());
-    return count > 0 ? count : 1;
+    return n > test_slow() ? n / test_slow() : 1;
 }
 
 /* ---- checks, called in the child ---------------------------------------- */
@@ -93,37 +84,23 @@ test_skip(const char *format, ...)
     va_start(args, format);
     dprintf(1, "\nSKIP ");
     vdprintf(1, format, args);
-    dprintf(1, "\n");
-    va_end(args);
     _exit(STATUS_SKIPPED);
 }
 
 /* ---- children ------------------------------------------------------------ */
 
-static double
-seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Wait for the child, with SIGCHLD blocked; false if time is up. */
+/* Wait for the child; false if time is up. The signal may go to another
+ * thread, hence the slices. */
 static bool
-wait_until(pid_t pid, double end, int *status)
+wait_for(pid_t pid, long seconds, int *status)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    for (;;) {
-        if (waitpid(pid, status, WNOHANG) == pid)
-            return true;
-        double left = end - seconds_now();
-        if (left <= 0)
+    struct timespec slice = {0, 50000000};
+    for (long i = 0; waitpid(pid, status, WNOHANG) != pid; i++) {
+        if (i > seconds * 20)
             return false;
-        struct timespec t = {(time_t)left, (long)((left - (time_t)left) * 1e9)};
-        sigtimedwait(&set, NULL, &t);
+        sigtimedwait(&sigchld, NULL, &slice);
     }
+    return true;
 }
 
 static void
@@ -132,8 +109,7 @@ enter_child(int out, const sigset_t *mask)
     /* a group of its own, so that a time-out ends its children too */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct rlimit no_core = {0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(out, 1);
     dup2(out, 2);
@@ -152,17 +128,15 @@ read_back(int fd)
 }
 
 struct test_child
-test_fork(void (*fn)(void *arg), void *arg, double seconds)
+test_fork(void (*fn)(void *arg), void *arg, long seconds)
 {
-    sigset_t block, mask;
-    sigemptyset(&block);
-    sigaddset(&block, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &block, &mask);
+    sigset_t mask;
+    sigprocmask(SIG_BLOCK, &sigchld, &mask);
     fflush(NULL);
     int out = memfd_create("test-output", MFD_CLOEXEC);
     pid_t pid = fork();
     if (out < 0 || pid < 0) {
-        fprintf(stderr, "cannot start a child: %s\n", strerror(errno));
+        perror("cannot start a child");
         exit(2);
     }
     if (pid == 0) {
@@ -171,10 +145,10 @@ test_fork(void (*fn)(void *arg), void *arg, double seconds)
         exit(0); /* not _exit: leak checkers look at the end */
     }
     int status = 0;
-    if (!wait_until(pid, seconds_now() + seconds * test_slow(), &status)) {
-        dprintf(out, "time is up (%.0f s)\n", seconds * test_slow());
+    if (!wait_for(pid, seconds * test_slow(), &status)) {
+        dprintf(out, "time is up (%ld s)\n", seconds * test_slow());
         kill(pid, SIGABRT); /* may print where it is */
-        if (!wait_until(pid, seconds_now() + 2, &status)) {
+        if (!wait_for(pid, 2, &status)) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
         }
@@ -193,10 +167,7 @@ static void
 run_body(void *arg)
 {
     const struct test *test = arg;
-    if (test->world)
-        test->world(test);
-    else
-        test->body();
+    test->world ? test->world(test) : test->body();
 }
 
 /* ---- verdicts ------------------------------------------------------------ */
@@ -204,45 +175,35 @@ run_body(void *arg)
 bool
 test_has(const char *text, const char *parts)
 {
-    char part[200];
-    while (*parts) {
-        size_t n = strcspn(parts, "|");
-        snprintf(part, sizeof part, "%.*s", (int)n, parts);
-        if (!text || !strstr(text, part))
+    for (size_t n; text && *parts; parts += n + (parts[n] == '|')) {
+        n = strcspn(parts, "|");
+        if (!memmem(text, strlen(text), parts, n))
             return false;
-        parts += n + (parts[n] == '|');
     }
-    return true;
+    return text != NULL;
 }
 
 static bool
 is_right(const struct test *test, const struct test_child *child)
 {
+    int status = child->status;
     if (!test->dies)
-        return child->status == 0;
-    bool way = test->status ? child->status == test->status
-                            : child->status != 0 && child->status != -SIGKILL;
-    return way && child->status != STATUS_FAILED &&
-           test_has(child->text, test->dies);
+        return status == 0;
+    if (test->status ? status != test->status : !status || status == -SIGKILL)
+        return false;
+    return status != STATUS_FAILED && test_has(child->text, test->dies);
 }
 
-/* The text as TAP comments; of a long one the end. */
-static void
-show(const char *text)
-{
-    size_t n = text ? strlen(text) : 0;
-    for (size_t i = n > SHOWN_BYTES ? n - SHOWN_BYTES : 0; i < n; i++)
-        printf(i == 0 || text[i - 1] == '\n' ? "#   %c" : "%c", text[i]);
-    if (n && text[n - 1] != '\n')
-        putchar('\n');
-}
-
+/* As TAP comments: where, the end of what it printed, how to repeat it. */
 static void
 explain(const struct test *test, const struct test_child *child)
 {
-    printf("#   %s:%d\n", test->file, test->line);
-    show(child->text);
-    printf("#   ended: %d (%s)\n", child->status,
+    const char *text = child->text ? child->text : "";
+    size_t n = strlen(text);
+    printf("#   %s:%d\n#   ", test->file, test->line);
+    for (size_t i = n > SHOWN_BYTES ? n - SHOWN_BYTES : 0; i < n; i++)
+        printf(text[i] == '\n' ? "\n#   " : "%c", text[i]);
+    printf("\n#   ended: %d (%s)\n", child->status,
            child->status < 0 ? strsignal(-child->status) : "status");
     if (test->dies)
         printf("#   wanted: to die (%d), having printed \"%s\"\n", test->status,
@@ -268,68 +229,74 @@ find(const char *name)
 static bool
 is_chosen(const struct test *test, char **filters)
 {
-    for (char **f = filters; *f; f++) {
-        if (find(*f) ? !strcmp(test->name, *f)
+    for (char **f = filters; *f; f++)
+        if (find(*f) ? find(*f) == test
                      : strstr(test->name, *f) || !fnmatch(*f, test->name, 0))
             return true;
-    }
     return !*filters;
+}
+
+enum { PASSED, FAILED, SKIPPED };
+
+/* Run one and print its lines; returns what became of it. */
+static int
+run_one(const struct test *test, int number)
+{
+    struct test_child child = test_fork(run_body, (void *)test, LIMIT_SECONDS);
+    char *reason = child.text ? strstr(child.text, "\nSKIP ") : NULL;
+    int became = is_right(test, &child) ? PASSED : FAILED;
+    if (child.status == STATUS_SKIPPED && reason)
+        became = SKIPPED;
+    printf("%sok %d - %s", became == FAILED ? "not " : "", number, test->name);
+    if (became == SKIPPED)
+        printf(" # SKIP %.*s", (int)strcspn(reason + 6, "\n"), reason + 6);
+    putchar('\n');
+    if (became == FAILED)
+        explain(test, &child);
+    fflush(stdout);
+    free(child.text);
+    return became;
 }
 
 static int
 run_all(char **filters)
 {
-    int count = 0, failed = 0, skipped = 0, number = 0;
+    int counts[3] = {0}, all = 0, number = 0;
     for (struct test *t = first; t; t = t->next)
-        count += is_chosen(t, filters);
-    printf("1..%d\n", count);
-    for (struct test *t = first; t; t = t->next) {
-        if (!is_chosen(t, filters))
-            continue;
-        struct test_child child = test_fork(run_body, t, LIMIT_SECONDS);
-        char *reason = child.text ? strstr(child.text, "\nSKIP ") : NULL;
-        bool skip = child.status == STATUS_SKIPPED && reason;
-        bool good = skip || is_right(t, &child);
-        printf("%sok %d - %s", good ? "" : "not ", ++number, t->name);
-        if (skip)
-            printf(" # SKIP %.*s", (int)strcspn(reason + 6, "\n"), reason + 6);
-        putchar('\n');
-        if (!good)
-            explain(t, &child);
-        skipped += skip;
-        failed += !good;
-        free(child.text);
-        fflush(stdout);
-    }
-    printf("%d passed, %d failed", count - failed - skipped, failed);
-    printf(skipped ? ", %d skipped\n" : "\n", skipped);
-    return failed || !count;
+        all += is_chosen(t, filters);
+    printf("1..%d\n", all);
+    for (struct test *t = first; t; t = t->next)
+        if (is_chosen(t, filters))
+            counts[run_one(t, ++number)]++;
+    printf("%d passed, %d failed", counts[PASSED], counts[FAILED]);
+    printf(counts[SKIPPED] ? ", %d skipped\n" : "\n", counts[SKIPPED]);
+    return counts[FAILED] || !all;
 }
 
 int
 main(int argc, char **argv)
 {
     program = argv[0];
+    sigemptyset(&sigchld);
+    sigaddset(&sigchld, SIGCHLD);
+    bool list = argc > 1 && !strcmp(argv[1], "--list");
     for (struct test *t = first; t; t = t->next) {
         if (find(t->name) != t) {
             fprintf(stderr, "two tests are named %s\n", t->name);
             return 2;
         }
+        if (list && is_chosen(t, argv + 2))
+            puts(t->name);
     }
-    if (argc > 1 && !strcmp(argv[1], "--list")) {
-        for (struct test *t = first; t; t = t->next)
-            if (is_chosen(t, argv + 2))
-                puts(t->name);
+    if (list)
         return 0;
-    }
     if (argc == 3 && !strcmp(argv[1], "--in-place") && find(argv[2])) {
         run_body(find(argv[2]));
         return 0;
     }
-    if (argc > 1 && argv[1][0] == '-') {
-        fprintf(stderr, "usage: %s [--list] [FILTER...] | --in-place NAME\n",
-                program);
-        return 2;
-    }
-    return run_all(argv + 1);
+    if (argc < 2 || argv[1][0] != '-')
+        return run_all(argv + 1);
+    fprintf(stderr, "usage: %s [--list] [FILTER...] | --in-place NAME\n",
+            program);
+    return 2;
 }

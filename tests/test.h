@@ -83,19 +83,20 @@ void test_skip(const char *format, ...)
 extern void (*test_on_fail)(const char *message);
 
 /* Whether this build has a sanitizer: more stack, memory kept after free. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TEST_SANITIZED 1
+enum { TEST_SANITIZE_NONE, TEST_SANITIZE_ADDRESS, TEST_SANITIZE_THREAD };
+#ifndef __has_feature
+#define __has_feature(x) 0
 #endif
-#endif
-#ifndef TEST_SANITIZED
-#define TEST_SANITIZED 0
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED TEST_SANITIZE_THREAD
+#elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define TEST_SANITIZED TEST_SANITIZE_ADDRESS
+#else
+#define TEST_SANITIZED TEST_SANITIZE_NONE
 #endif
 
 /* The factor of TEST_SLOW. */
-double test_slow(void);
+long test_slow(void);
 
 /* n, fewer where the machine is slow, at least 1. */
 long test_count(long n);
@@ -113,7 +114,7 @@ struct test_child {
 };
 
 /* Run fn(arg) in a forked child, with a limit of seconds before TEST_SLOW. */
-struct test_child test_fork(void (*fn)(void *arg), void *arg, double seconds);
+struct test_child test_fork(void (*fn)(void *arg), void *arg, long seconds);
 
 #define FAIL(...) test_fail(__FILE__, __LINE__, __VA_ARGS__)
 

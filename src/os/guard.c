@@ -8,6 +8,8 @@
  */
 #include "os/guard.h"
 
+#include "os/san.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,6 +73,9 @@ learn(void)
     long maps = read_map_limit() - MAPS_OTHERS;
     page = (size_t)sysconf(_SC_PAGESIZE);
     madvise_works = probe_madvise();
+    /* Valgrind complains of calls it does not know. */
+    atomic_store_explicit(&no_vectors, rn__san_valgrind(),
+                          memory_order_relaxed);
     atomic_store_explicit(&mprotect_budget, maps > 0 ? maps / 2 : 0,
                           memory_order_relaxed);
 }

@@ -67,7 +67,9 @@ struct rn__ctx {
 };
 
 /* Choose the backend for this process; RN_CONTEXT_DEFAULT takes the best.
- * -EINVAL if it is not built in, -EBUSY while contexts of another exist. */
+ * -EINVAL if it is not built in, -EBUSY while contexts of another exist. (Of
+ * assembly contexts only adopted ones count: the others are plain memory, but
+ * must not be entered under another backend.) */
 int rn__ctx_select(rn_context_kind kind);
 rn_context_kind rn__ctx_kind(void);
 /* What RN_CONTEXT_DEFAULT chooses. */
@@ -80,9 +82,9 @@ int rn__ctx_make(struct rn__ctx *ctx, void *stack_low, size_t stack_bytes,
                  void (*entry)(void *arg), void *arg);
 /* Leave from, enter to. Returns when somebody switches to from. */
 void rn__ctx_switch(struct rn__ctx *from, struct rn__ctx *to);
-/* ctx is not running and will never be entered again. Frees backend state. With
- * the thread backend a context that had started keeps its OS thread asleep for
- * ever unless entry is at a point where it was never entered. */
+/* ctx is not running (or is an adopted one, given up by its own thread) and
+ * will never be entered again. Frees backend state; must come before ctx is
+ * made anew. Frames still on its stack are dropped, not unwound. */
 void rn__ctx_fini(struct rn__ctx *ctx);
 
 /* ---- stacks ------------------------------------------------------------ */
@@ -104,12 +106,14 @@ struct rn__stackpool {
 int rn__stackpool_init(struct rn__stackpool *pool, size_t stack_bytes,
                        rn_guard_kind guard);
 void rn__stackpool_fini(struct rn__stackpool *pool);
-/* The low end of a stack's usable part, and its usable size, guard excluded.
- * NULL: out of memory. */
+/* The low end of a stack's usable part, and its usable size: without the guard
+ * and without up to 1 KiB at the top by which neighbours differ (so that the
+ * tops do not share cache sets). NULL: out of memory. */
 void *rn__stack_get(struct rn__stackpool *pool, size_t *usable_bytes);
 void rn__stack_put(struct rn__stackpool *pool, void *low);
-/* RN_GUARD_CANARY only: whether the canary at the low end is whole. Always
- * true for other guards. */
+/* Whether the canary at the low end is whole. Always true for stacks with
+ * another guard; cheap unless pool->guard is RN_GUARD_CANARY or some of the
+ * pool's stacks are unguarded. */
 bool rn__stack_intact(struct rn__stackpool *pool, void *low);
 /* Which guard would be chosen for RN_GUARD_DEFAULT on this kernel. */
 rn_guard_kind rn__guard_best(void);
@@ -128,7 +132,8 @@ struct rn__fault {
     bool overflow;
     void *stack_low; /* of the overflown stack, if overflow */
     size_t stack_bytes;
-    void *const *frames; /* backtrace at the fault */
+    void *const *frames; /* backtrace at the fault, the first frame is the
+                            faulting instruction itself, plus one */
     int frame_count;
 };
 typedef bool rn__fault_fn(const struct rn__fault *fault);
@@ -140,7 +145,8 @@ void rn__fault_remove(void);
 
 /* ---- backtraces and symbols ------------------------------------------- */
 
-/* Return addresses of the calling context, innermost first. */
+/* Return addresses of the calling context, innermost first; the first lies in
+ * the caller. At most 126. */
 int rn__os_backtrace(void **frames, int max);
 
 /* Describe code addresses (return addresses: the call before is meant), each

@@ -147,3 +147,13 @@ rn__san_stack_close(unsigned id)
 #endif
     (void)id;
 }
+
+bool
+rn__san_valgrind(void)
+{
+#ifdef HAVE_VALGRIND
+    return RUNNING_ON_VALGRIND != 0;
+#else
+    return false;
+#endif
+}

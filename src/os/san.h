@@ -68,5 +68,7 @@ void rn__san_fini(struct rn__ctx *ctx);
  * number to end that with, 0 where nobody wants to know. */
 unsigned rn__san_stack_open(void *low, size_t bytes);
 void rn__san_stack_close(unsigned id);
+/* Whether the program runs under Valgrind. */
+bool rn__san_valgrind(void);
 
 #endif

@@ -84,7 +84,7 @@ unlock(struct rn__stackpool *pool)
 
 /* ---- a place ------------------------------------------------------------ */
 
-/* Neighbours differ: the shift makes steps of one stride steps of one or two. */
+/* Neighbours differ: the shift makes a stride a step of one or two. */
 static size_t
 colour_of(const void *low, size_t stride)
 {

@@ -17,7 +17,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "abcdefghijklmnopqrstuvwxyz0123456789-_";
 static const char version[] = "1-";
 
-enum { CHECK = 4, FILE_MAX = 64 << 20 };
+enum { CHECK = 4, LIST_MAX = 64 << 20 };
 
 /* ---- lists and bytes ---------------------------------------------------- */
 
@@ -139,7 +139,9 @@ unpack(const unsigned char *bytes, size_t count, struct rn__choices *choices)
         if (!get_varint(&at, end, &value) || value > UINT32_MAX)
             return -EINVAL;
         more = 0;
-        if (value == 0 && (!get_varint(&at, end, &more) || more > FILE_MAX))
+        if (value == 0 && !get_varint(&at, end, &more))
+            return -EINVAL;
+        if (more >= LIST_MAX - choices->count)
             return -EINVAL;
         for (uint64_t i = 0; i <= more; i++)
             if (!rn__choices_add(choices, (uint32_t)value))
@@ -165,6 +167,9 @@ decode(const char *text, unsigned char *bytes, size_t *count)
             bytes[(*count)++] = (unsigned char)(bits >> have);
         }
     }
+    /* what the last digit has too much is zero, and no digit is needless */
+    if (have >= 6 || bits & ((1u << have) - 1))
+        return -EINVAL;
     return text[strspn(text, " \t\r\n")] ? -EINVAL : 0;
 }
 
@@ -219,12 +224,13 @@ static int
 read_any(const char *text, struct rn__choices *choices, bool *seeded,
          uint64_t *seed, char **why)
 {
-    char *end;
     *seeded = strncmp(text, "s-", 2) == 0;
     if (!*seeded)
         return read_text(text, choices, why);
-    *seed = strtoull(text + 2, &end, 16);
-    if (text[2] && !end[strspn(end, " \t\r\n")])
+    size_t count = strspn(text + 2, "0123456789abcdefABCDEF");
+    const char *end = text + 2 + count;
+    *seed = strtoull(text + 2, NULL, 16);
+    if (count >= 1 && count <= 16 && !end[strspn(end, " \t\r\n")])
         return 0;
     *why = rn__format("not a token: after \"s-\" comes a hexadecimal number");
     return -EINVAL;

@@ -101,6 +101,8 @@ REAL_TEST(process_forked_child_cannot_go_on)
 
 REAL_TEST(process_forked_child_may_run_anew)
 {
+    if (TEST_SANITIZED == TEST_SANITIZE_THREAD)
+        test_skip("the sanitizer allows no threads after a fork");
     struct test_child child = test_fork(child_runs_anew, NULL, 20);
     if (child.status)
         FAIL("status %d: %s", child.status, child.text);

@@ -187,6 +187,8 @@ many_tasks(int n)
     int most = rn_sim_active() ? 1000 : (int)test_count(n);
     if (context && !strcmp(context, "thread"))
         most = 300;
+    else if (TEST_SANITIZED == TEST_SANITIZE_THREAD && most > 5000)
+        most = 5000; /* it has room for 8,128 */
     return n < most ? n : most;
 }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 
 static struct rn__task *
 as_task(uintptr_t number)
@@ -148,10 +149,9 @@ thief(void *arg)
             continue;
         }
         count_taken(task);
-        if (rn__prng_below(&random, 4)) /* else leave it to the others */
-            drain(own);
-        while ((task = rn__runq_take(own)))
-            count_taken(task);
+        if (rn__prng_below(&random, 4) == 0)
+            sched_yield(); /* so that others steal from here */
+        drain(own);
     }
     return NULL;
 }

@@ -9,7 +9,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Room for sanitizers and for a handler's frame. */
 #define STACK_BYTES ((size_t)256 << 10)
@@ -50,6 +51,7 @@ struct coro {
     struct rn__ctx *back;
     void (*body)(struct coro *self);
     void *stack;
+    unsigned watch; /* Valgrind's number of the stack */
     long value;
 };
 
@@ -70,6 +72,7 @@ coro_open(struct coro *coro, void (*body)(struct coro *))
     coro->body = body;
     coro->stack = rn__os_map(STACK_BYTES);
     CHECK(coro->stack);
+    coro->watch = rn__san_stack_open(coro->stack, STACK_BYTES);
     CHECK_EQ(
         rn__ctx_make(&coro->ctx, coro->stack, STACK_BYTES, coro_main, coro), 0);
 }
@@ -91,6 +94,7 @@ static void
 coro_close(struct coro *coro)
 {
     rn__ctx_fini(&coro->ctx);
+    rn__san_stack_close(coro->watch);
     rn__os_unmap(coro->stack, STACK_BYTES);
 }
 
@@ -390,6 +394,32 @@ TEST(ctx_thread_hosts_are_used_again)
     }
     CHECK_LT(os_threads(), 300);
     rn__ctx_fini(&mine);
+}
+
+/* A forked child has none of its parent's OS threads. */
+ON_EACH(ctx_works_in_a_forked_child)
+{
+    struct rn__ctx mine;
+    struct coro coro;
+    int status = 0;
+    if (RN__TSAN)
+        test_skip("ThreadSanitizer allows no threads after fork");
+    CHECK_EQ(rn__ctx_adopt(&mine), 0);
+    coro_open(&coro, dive_body);
+    coro_go(&coro, &mine);
+    coro_close(&coro);
+    pid_t pid = fork();
+    CHECK_GE(pid, 0);
+    coro_open(&coro, dive_body);
+    coro_go(&coro, &mine);
+    coro_go(&coro, &mine);
+    CHECK_EQ(coro.value, 1275);
+    coro_close(&coro);
+    rn__ctx_fini(&mine);
+    if (pid == 0)
+        _exit(0);
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
 }
 
 /* ---- signals ------------------------------------------------------------ */
