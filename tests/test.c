@@ -135,10 +135,8 @@ test_fork(void (*fn)(void *arg), void *arg, long seconds)
     fflush(NULL);
     int out = memfd_create("test-output", MFD_CLOEXEC);
     pid_t pid = fork();
-    if (out < 0 || pid < 0) {
-        perror("cannot start a child");
-        exit(2);
-    }
+    if (out < 0 || pid < 0)
+        perror("cannot start a child"), exit(2);
     if (pid == 0) {
         enter_child(out, &mask);
         fn(arg);
@@ -187,11 +185,11 @@ static bool
 is_right(const struct test *test, const struct test_child *child)
 {
     int status = child->status;
+    bool died = status && status != -SIGKILL && status != STATUS_FAILED;
     if (!test->dies)
         return status == 0;
-    if (test->status ? status != test->status : !status || status == -SIGKILL)
-        return false;
-    return status != STATUS_FAILED && test_has(child->text, test->dies);
+    return died && (!test->status || status == test->status) &&
+           test_has(child->text, test->dies);
 }
 
 /* As TAP comments: where, the end of what it printed, how to repeat it. */
@@ -200,6 +198,7 @@ explain(const struct test *test, const struct test_child *child)
 {
     const char *text = child->text ? child->text : "";
     size_t n = strlen(text);
+    n -= n && text[n - 1] == '\n';
     printf("#   %s:%d\n#   ", test->file, test->line);
     for (size_t i = n > SHOWN_BYTES ? n - SHOWN_BYTES : 0; i < n; i++)
         printf(text[i] == '\n' ? "\n#   " : "%c", text[i]);
@@ -296,7 +295,6 @@ main(int argc, char **argv)
     }
     if (argc < 2 || argv[1][0] != '-')
         return run_all(argv + 1);
-    fprintf(stderr, "usage: %s [--list] [FILTER...] | --in-place NAME\n",
-            program);
+    fprintf(stderr, "usage: tests [--list] [FILTER...] | --in-place NAME\n");
     return 2;
 }

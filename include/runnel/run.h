@@ -78,11 +78,12 @@ typedef struct rn_stats {
     uint64_t tasks;      /* tasks that were spawned */
     uint64_t switches;   /* switches from one task to another */
     uint64_t parks;      /* waits that left the worker */
-    uint64_t wakes;      /* tasks made ready by another */
-    uint64_t steals;     /* tasks taken from another worker */
+    uint64_t wakes;      /* tasks made ready, spawned ones included */
+    uint64_t steals;     /* times tasks were taken from another worker */
     uint64_t sleeps;     /* times a worker had nothing to do and slept */
     uint64_t timers;     /* timers that fired */
-    uint64_t tasks_peak; /* most tasks alive at one moment */
+    uint64_t tasks_peak; /* task records made: an upper bound for the most
+                            tasks alive at one moment */
     uint64_t stacks;     /* stacks that were made */
     int workers;         /* OS threads that ran tasks */
     rn_time elapsed;     /* nanoseconds from start to now */

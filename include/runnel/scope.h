@@ -38,7 +38,8 @@ RN_API RN_MUST_USE int rn_scope_open(rn_time deadline, rn_scope **scope);
  *
  * Waits: until the last task has ended, whatever is cancelled meanwhile.
  * Returns: the first error of a task if there was one; else -ETIMEDOUT if the
- * scope's own deadline cancelled it before the last task ended; else
+ * scope's own deadline cancelled it before the caller had come here and the
+ * last task had ended; else
  * -ECANCELED if it, or a scope around it, was cancelled and a task ended
  * because of that; else 0.
  * Order: all its tasks did is visible to the caller.

@@ -36,7 +36,7 @@ typedef struct rn_arm {
     rn_chan *chan; /* SEND, RECV; NULL is never ready */
     void *data;    /* SEND: the value. RECV: where to. JOIN: int result */
     uint64_t id;   /* JOIN: task id. AT: the time */
-    uintptr_t rn__opaque[8]; /* the library's, while the call lasts */
+    uintptr_t rn__opaque[9]; /* the library's, while the call lasts */
 } rn_arm;
 
 /* clang-format off */

@@ -39,7 +39,8 @@ typedef enum rn_sim_verdict {
     RN_SIM_STEP_LIMIT,    /* too many steps in all */
     RN_SIM_TIME_LIMIT,    /* virtual time went too far */
     RN_SIM_MEMORY_LIMIT,  /* the simulated world used up its memory */
-    RN_SIM_HANG,          /* a task ran for too long without any step */
+    RN_SIM_HANG,          /* of a program: it ran for too long without an
+                              end (in process nothing can stop it) */
     RN_SIM_NONDETERMINISM /* the same choices gave another run */
 } rn_sim_verdict;
 
@@ -62,7 +63,8 @@ typedef struct rn_sim_options {
     uint64_t seed;      /* of the search; schedule i derives its own */
     const char *token;  /* repeat this one schedule instead; "@FILE" reads
                                the token from a file */
-    uint64_t schedules; /* most to run; 0: 1000 */
+    uint64_t schedules; /* most to run; 0: 1000, or without limit if
+                                   seconds is set */
     double seconds;     /* stop after so long; 0: no limit */
     uint64_t max_steps; /* in a schedule; 0: 100,000 */
     uint64_t max_instant_steps; /* without time moving; 0: 50,000 */
@@ -89,6 +91,8 @@ typedef struct rn_sim_report {
     uint64_t waiting;       /* tasks that wait for ever, if that is the
                                finding; leaked ones with RN_SIM_LEAKS_OK */
     rn_time time;           /* virtual, at its end */
+    uint64_t diverged;      /* choices of the token that did not fit: the
+                               program is not the one it was made with */
     double seconds;         /* real, of the whole search */
     char *token;            /* repeats the finding; NULL without one */
     char *text;             /* the finding for a person; NULL without one */

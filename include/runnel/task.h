@@ -33,8 +33,8 @@ typedef struct rn_task_options {
 /* Spawn fn(arg) as a task of scope (NULL: the caller's innermost scope).
  *
  * The task may start before the call returns. Never waits.
- * Returns: 0. -ENOMEM. -ECANCELED: the scope is cancelled or closing; fn will
- * not run and the caller keeps arg.
+ * Returns: 0. -ENOMEM. -ECANCELED: the scope is cancelled; fn will not run and
+ * the caller keeps arg.
  * Order: what the caller did before is visible to fn.
  * Panics: outside a task.
  */
@@ -42,7 +42,7 @@ RN_API int rn_go(rn_scope *scope, rn_task_fn *fn, void *arg);
 
 /* Like rn_go, with options (may be NULL) and a handle (may be NULL).
  *
- * Owner: a task spawned with a handle leaves a record of about 256 bytes
+ * Owner: a task spawned with a handle leaves a record of under 300 bytes
  * behind until it is joined or its scope closes, whichever is first.
  * Returns: as rn_go; on failure the handle is untouched.
  */

@@ -12,9 +12,11 @@
  *   env      the environment of a world; NULL stands for the real one
  *   step     the announcement of a visible operation, before it happens
  *
- * LOCK ORDER  task.lock -> scope.lock; timers.lock -> chan.lock;
- *   parent scope.lock -> child scope.lock; several chan.locks in address
- *   order. No lock is held across a task switch or a call of user code.
+ * LOCK ORDER, outer to inner:
+ *   rt.cancel_lock -> scope.lock;  task.lock -> scope.lock;
+ *   scope.lock -> timers.lock -> chan.lock -> rt.lock, rt.idle_lock;
+ *   select: all its chan.locks and task.locks, in address order.
+ *   No lock is held across a task switch or a call of user code.
  */
 #ifndef RN_CORE_H
 #define RN_CORE_H
@@ -69,9 +71,8 @@ struct rn__env {
     rn_time (*now)(struct rn__rt *rt);
     void *(*alloc)(struct rn__rt *rt, size_t bytes);
     void (*free)(struct rn__rt *rt, void *memory);
-    /* A panic or failed assertion: does not return. */
-    void (*fail)(struct rn__rt *rt, bool assertion, const char *text,
-                 const void *site);
+    /* A panic: does not return. */
+    void (*fail)(struct rn__rt *rt, const char *text, const void *site);
     /* A fatal signal, on the signal stack; the process dies after it. */
     void (*crash)(struct rn__rt *rt, int signal, const char *text);
 };
@@ -128,6 +129,8 @@ struct rn__waiter {
     struct rn__task *task; /* who waits */
     void *slot;            /* value to take or place for one; or NULL */
     int arm;               /* what the wait returns when fired through it */
+    struct rn__waiter *sibling; /* next one of the same wait with the same
+                                   object, in a circle; NULL: the only one */
 };
 
 /* What a task waits for, for dumps. Written by the task itself, read by
@@ -483,7 +486,8 @@ struct rn__rt {
     struct rn__stackpool pool;
     struct rn__timers timers;
     struct rn_scope root;
-    struct rn__task *main_task;
+    struct rn__lock cancel_lock;          /* one cancel at a time (scope.c) */
+    _Atomic(struct rn__task *) main_task; /* NULL once it has ended */
     int main_result;
     _Atomic bool main_ended; /* the main function has returned */
     _Atomic bool stop;       /* all is over: workers leave */

@@ -38,6 +38,8 @@
     X(ONCE, "do", "once")                  \
     X(TIMER_START, "start", "timer")       \
     X(TIMER_STOP, "stop", "timer")         \
+    X(CHAN_LEN, "length of", "chan")       \
+    X(POLL, "poll cancel", "")             \
     X(CHOOSE, "choose", "choice")          \
     X(ANNOTATE_FIRST, "", "")              \
     X(BLOCK, "blocked", "")                \

@@ -8,10 +8,6 @@
 
 enum { WORKERS_MAX = 1024 };
 
-static const char *const contexts[] = {"default", "asm", "ucontext", "thread"};
-static const char *const guards[] = {"default", "madvise", "mprotect",
-                                     "canary"};
-
 static int
 environment_number(const char *name, int fallback)
 {
@@ -28,20 +24,31 @@ environment_number(const char *name, int fallback)
     return (int)value;
 }
 
+/* The kind (1 to 3) whose name the variable holds; 0: none is asked for. */
 static int
-environment_word(const char *name, const char *const *words, int count)
+environment_kind(const char *variable, const char *(*name)(int kind))
 {
-    const char *text = getenv(name);
+    const char *text = getenv(variable);
     if (!text || !*text)
         return 0;
-    for (int i = 1; i < count; i++)
-        if (strcmp(text, words[i]) == 0)
-            return i;
-    fprintf(stderr, "runnel: %s=%s is not one of", name, text);
-    for (int i = 1; i < count; i++)
-        fprintf(stderr, " %s", words[i]);
-    fputc('\n', stderr);
+    for (int kind = 1; kind <= 3; kind++)
+        if (strcmp(text, name(kind)) == 0)
+            return kind;
+    fprintf(stderr, "runnel: %s=%s is not one of %s, %s, %s\n", variable, text,
+            name(1), name(2), name(3));
     return -EINVAL;
+}
+
+static const char *
+context_name(int kind)
+{
+    return rn__ctx_name((rn_context_kind)kind);
+}
+
+static const char *
+guard_name(int kind)
+{
+    return rn__guard_name((rn_guard_kind)kind);
 }
 
 int
@@ -71,13 +78,13 @@ rn__options_resolve(rn_options *o)
         o->workers = value;
     }
     if (o->context == RN_CONTEXT_DEFAULT) {
-        value = environment_word("RUNNEL_CONTEXT", contexts, 4);
+        value = environment_kind("RUNNEL_CONTEXT", context_name);
         if (value < 0)
             return value;
         o->context = (rn_context_kind)value;
     }
     if (o->guard == RN_GUARD_DEFAULT) {
-        value = environment_word("RUNNEL_GUARD", guards, 4);
+        value = environment_kind("RUNNEL_GUARD", guard_name);
         if (value < 0)
             return value;
         o->guard = (rn_guard_kind)value;
@@ -93,7 +100,7 @@ rn__options_apply(const rn_options *o, struct rn__stackpool *pool)
     int error = rn__ctx_select(o->context);
     if (error) {
         fprintf(stderr, "runnel: context switch \"%s\" cannot be used: %s\n",
-                contexts[o->context], strerror(-error));
+                rn__ctx_name(o->context), strerror(-error));
         return error;
     }
     error = rn__stackpool_init(pool, o->stack_bytes, o->guard);
@@ -101,7 +108,7 @@ rn__options_apply(const rn_options *o, struct rn__stackpool *pool)
         fprintf(stderr,
                 "runnel: stacks of %zu bytes with guard \"%s\" "
                 "cannot be had: %s\n",
-                o->stack_bytes, guards[o->guard], strerror(-error));
+                o->stack_bytes, rn__guard_name(o->guard), strerror(-error));
     return error;
 }
 
@@ -122,13 +129,13 @@ rn_guard_best(void)
 const char *
 rn_context_name(rn_context_kind kind)
 {
-    return (unsigned)kind < 4 ? contexts[kind] : "unknown";
+    return rn__ctx_name(kind);
 }
 
 const char *
 rn_guard_name(rn_guard_kind kind)
 {
-    return (unsigned)kind < 4 ? guards[kind] : "unknown";
+    return rn__guard_name(kind);
 }
 
 #ifndef RN_VERSION

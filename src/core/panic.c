@@ -76,7 +76,7 @@ vpanic(const void *site, const char *format, va_list args)
     vsnprintf(text, sizeof text, format, args);
     struct rn__rt *rt = rn__rt_self();
     if (rt && rt->env && rn__self())
-        rt->env->fail(rt, false, text, site);
+        rt->env->fail(rt, text, site);
     die(site, text);
 }
 

@@ -174,7 +174,7 @@ rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     if (!task)
         return -ENOMEM;
     atomic_store_explicit(&task->name, "main", memory_order_relaxed);
-    rt->main_task = task;
+    atomic_store_explicit(&rt->main_task, task, memory_order_relaxed);
     rn__scope_enter(&rt->root, task);
     rn__sched_ready(task);
     return 0;

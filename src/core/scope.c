@@ -3,8 +3,8 @@
  * scope->lock guards the lists of a scope. Cancel marks first and wakes after:
  * the scopes below are found level by level through a work list made of the
  * scopes themselves (no recursion, no memory), each pinned while it is in the
- * list; a close waits for the pins. A scope is marked by exactly one cancel,
- * which alone uses its work_next.
+ * list; a close waits for the pins. One cancel runs at a time, so when it finds
+ * a scope marked already, all below that are marked, too.
  *
  * A task added after the mark is refused; one added before is in the list the
  * waking pass walks. A scope opened below after the mark inherits it; one
@@ -101,14 +101,17 @@ wake_tasks(struct rn_scope *scope)
 void
 rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
 {
-    (void)rt;
-    if (!mark(scope, reason))
+    rn__lock(&rt->cancel_lock);
+    if (!mark(scope, reason)) {
+        rn__unlock(&rt->cancel_lock);
         return;
+    }
     rn__scope_pin(scope);
     scope->work_next = NULL;
     mark_below(scope);
     for (struct rn_scope *s = scope; s; s = s->work_next)
         wake_tasks(s);
+    rn__unlock(&rt->cancel_lock);
     while (scope) {
         struct rn_scope *next = scope->work_next;
         rn__scope_unpin(scope);

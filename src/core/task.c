@@ -228,7 +228,9 @@ end(struct rn__rt *rt, struct rn__task *task, int result)
 {
     struct rn__list woken;
     rn__list_init(&woken);
-    if (task == rt->main_task) {
+    if (task == atomic_load_explicit(&rt->main_task, memory_order_relaxed)) {
+        /* its record may soon be another task's */
+        atomic_store_explicit(&rt->main_task, NULL, memory_order_relaxed);
         rt->main_result = result;
         atomic_store(&rt->main_ended, true);
     }
@@ -253,16 +255,24 @@ end(struct rn__rt *rt, struct rn__task *task, int result)
         rn__worker_stop_all(rt);
 }
 
+static void
+check_scopes(const struct rn__task *task)
+{
+    if (rn__unlikely(task->scope != task->home))
+        rn__panic_at(NULL, "a task ended with a scope still open");
+}
+
 void
 rn__task_run(struct rn__task *task)
 {
     struct rn__rt *rt = rn__rt_self();
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     int result = task->fn(task->arg);
-    if (rn__unlikely(task->scope != task->home))
-        rn__panic_at(NULL, "a task ended with a scope still open");
-    if (task->defers)
+    check_scopes(task);
+    if (task->defers) {
         run_defers(rt, task, result);
+        check_scopes(task);
+    }
     rn__step(RN__END, NULL, task->spawn_site);
     end(rt, task, result);
 }
@@ -388,7 +398,9 @@ rn_sleep_until(rn_time when)
 int
 rn_cancel_requested(void)
 {
-    return rn__cancel_check(rn__self_in("rn_cancel_requested")) != 0;
+    struct rn__task *self = rn__self_in("rn_cancel_requested");
+    rn__step(RN__POLL, NULL, rn__site());
+    return rn__cancel_check(self) != 0;
 }
 
 int

@@ -70,6 +70,7 @@ rn__wait_add(struct rn__list *queue, struct rn__waiter *waiter,
     waiter->task = self;
     waiter->arm = arm;
     waiter->slot = slot;
+    waiter->sibling = NULL;
     rn__list_append(queue, &waiter->link);
 }
 
@@ -152,6 +153,16 @@ rn__wait_any(struct rn__list *queue)
     return false;
 }
 
+/* Once fired, the task will not look at this object again: take all its
+ * waiters out of its queues. */
+static void
+remove_siblings(struct rn__waiter *waiter)
+{
+    struct rn__waiter *other = waiter->sibling;
+    for (; other && other != waiter; other = other->sibling)
+        rn__list_remove(&other->link);
+}
+
 struct rn__waiter *
 rn__wait_claim_first(struct rn__list *queue, int status)
 {
@@ -161,6 +172,7 @@ rn__wait_claim_first(struct rn__list *queue, int status)
             rn__container_of(node, struct rn__waiter, link);
         if (rn__wait_claim(waiter->task, waiter->arm, false)) {
             waiter->task->wait_status = status;
+            remove_siblings(waiter);
             return waiter;
         }
     }

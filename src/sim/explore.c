@@ -21,14 +21,7 @@ run(struct job *job, uint64_t seed, const struct rn__choices *replay)
 {
     struct rn__world *world = job->world;
     rn__world_begin(world, seed, replay);
-    int result = rn__world_run(world, job->fn, job->arg);
-    if (world->verdict == RN_SIM_PASS && result < 0) {
-        world->verdict = RN_SIM_FAILED;
-        world->message =
-            rn__format("main returned %d (%s)", result, strerror(-result));
-        if (world->want_text)
-            rn__report_write(world);
-    }
+    rn__world_run(world, job->fn, job->arg);
 }
 
 /* Run the schedule that has just been run once more, with its own choices. */
@@ -63,6 +56,7 @@ fill_report(struct job *job, uint64_t seed)
     report->seed = seed;
     report->digest = world->digest;
     report->waiting = world->waiting;
+    report->diverged = world->diverged;
     report->time = world->now;
     if (world->verdict == RN_SIM_PASS)
         return;
@@ -102,7 +96,7 @@ start(struct job *job, const struct rn__choices *replay, uint64_t schedules)
 {
     struct rn__world *world = job->world;
     world->options.schedules = schedules;
-    world->want_text = true;
+    world->want_text = world->judge_result = true;
     job->started = job->told = rn__os_now();
     if (replay)
         one(job, job->options->seed, replay);

@@ -68,6 +68,7 @@ fill(rn_sim_report *report, const struct rn__response *r)
     report->steps = r->steps;
     report->digest = r->digest;
     report->waiting = r->waiting;
+    report->diverged = r->diverged;
     report->time = r->time;
 }
 

@@ -22,8 +22,10 @@ rn__search_goes_on(const rn_sim_options *options, rn_time started,
     rn_time now = rn__os_now();
     double seconds = (double)(now - started) / 1e9;
     if (options->progress && now - *told >= TELL * RN_MS) {
-        rn_sim_progress p = {report->schedules, report->distinct,
-                             options->schedules, seconds, options->seconds};
+        rn_sim_progress p = {
+            report->schedules, report->distinct,
+            options->schedules == UINT64_MAX ? 0 : options->schedules, seconds,
+            options->seconds};
         options->progress(&p, options->progress_arg);
         *told = now;
     }

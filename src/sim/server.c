@@ -38,6 +38,10 @@ attach(void)
     if (at == MAP_FAILED)
         return false;
     shared = at;
+    /* A program this one starts is not to be searched. */
+    unsetenv(RN__SHARED_ENV);
+    close(memory);
+    fcntl(channel, F_SETFD, FD_CLOEXEC);
     if (shared->version == RN__SHARED_VERSION)
         return true;
     fprintf(stderr, "runnel: the command and the library this program uses "
@@ -108,6 +112,7 @@ respond(struct rn__world *world)
     r->steps = world->steps;
     r->digest = world->digest;
     r->waiting = world->waiting;
+    r->diverged = world->diverged;
     r->time = world->now;
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
@@ -163,20 +168,29 @@ rn__world_crashed(struct rn__world *world)
 
 /* ---- the server --------------------------------------------------------- */
 
-/* Wait for a child, but not for ever. */
+/* Whether a child has ended within the time limit. */
+static bool
+ends(pid_t child, int timeout_ms)
+{
+    int handle = (int)syscall(SYS_pidfd_open, child, 0);
+    if (handle < 0) /* Linux before 5.3: no limit */
+        return true;
+    struct pollfd watch = {handle, POLLIN, 0};
+    int n;
+    do {
+        n = poll(&watch, 1, timeout_ms);
+    } while (n < 0 && errno == EINTR);
+    close(handle);
+    return n != 0;
+}
+
 static void
 await(pid_t child)
 {
     struct rn__response *r = &shared->response;
-    rn_time limit = shared->request.options.max_run_time;
-    int handle = (int)syscall(SYS_pidfd_open, child, 0);
-    if (handle >= 0) {
-        struct pollfd watch = {handle, POLLIN, 0};
-        if (poll(&watch, 1, (int)(limit / RN_MS)) == 0) {
-            r->timed_out = true;
-            kill(child, SIGKILL);
-        }
-        close(handle);
+    if (!ends(child, rn__poll_timeout(shared->request.options.max_run_time))) {
+        r->timed_out = true;
+        kill(child, SIGKILL);
     }
     while (waitpid(child, &r->status, 0) < 0 && errno == EINTR)
         ;

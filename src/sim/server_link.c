@@ -88,7 +88,7 @@ await_hello(struct rn__link *link, const rn_sim_options *o, const char *program,
 {
     struct pollfd watch = {link->socket, POLLIN, 0};
     char byte = 0;
-    int n = poll(&watch, 1, (int)(o->max_run_time / RN_MS));
+    int n = poll(&watch, 1, rn__poll_timeout(o->max_run_time));
     if (n == 0) {
         kill(link->pid, SIGKILL);
         explain_end(link, program, why);

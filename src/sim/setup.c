@@ -8,7 +8,7 @@ static void
 fill_defaults(rn_sim_options *o)
 {
     if (!o->schedules)
-        o->schedules = 1000;
+        o->schedules = o->seconds > 0 ? UINT64_MAX : 1000;
     if (!o->max_steps)
         o->max_steps = 100000;
     if (!o->max_instant_steps)

@@ -16,6 +16,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+/* A time limit as poll takes it: at least a millisecond. */
+static inline int
+rn__poll_timeout(rn_time limit)
+{
+    rn_time ms = limit / RN_MS + 1;
+    return ms > INT32_MAX ? -1 : (int)ms;
+}
+
 #define RN__SHARED_ENV "RUNNEL_SIM"
 
 enum {
@@ -43,7 +51,7 @@ struct rn__request {
 struct rn__response {
     bool reported; /* the schedule came to an end inside rn_run */
     rn_sim_verdict verdict;
-    uint64_t steps, digest, waiting;
+    uint64_t steps, digest, waiting, diverged;
     rn_time time;
     int trace_error;
     char text[RN__SHARED_TEXT];

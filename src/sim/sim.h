@@ -38,9 +38,9 @@ struct rn__world {
     /* How to choose: replay first, then at random or the default. */
     const struct rn__choices *replay;
     bool random;
-    uint64_t prng;
+    uint64_t seed, prng;
     struct rn__choices choices; /* made in this schedule */
-    bool diverged;              /* replay asked for what there was not */
+    uint64_t diverged;          /* choices of replay that did not fit */
 
     struct rn__task **ready; /* in the order they became ready */
     size_t ready_count, ready_room;
@@ -57,11 +57,12 @@ struct rn__world {
 
     bool over;
     rn_sim_verdict verdict;
-    char *message;    /* what failed; malloc'ed */
-    const void *site; /* where; NULL: nowhere in particular */
-    uint64_t waiting; /* tasks left waiting */
-    bool want_text;   /* describe a finding when it is made */
-    char *text;       /* the description; malloc'ed */
+    char *message;     /* what failed; malloc'ed */
+    const void *site;  /* where; NULL: nowhere in particular */
+    uint64_t waiting;  /* tasks left waiting */
+    bool judge_result; /* a negative result of main is a finding */
+    bool want_text;    /* describe a finding when it is made */
+    char *text;        /* the description; malloc'ed */
 };
 
 /* Make a world; options are checked and filled in. 0, -EINVAL or -ENOMEM, with

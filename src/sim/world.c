@@ -101,10 +101,9 @@ rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
 }
 
 static void
-fail(struct rn__rt *rt, bool assertion, const char *text, const void *site)
+fail(struct rn__rt *rt, const char *text, const void *site)
 {
-    rn__world_fail(world_of(rt), assertion ? RN_SIM_ASSERT : RN_SIM_PANIC, site,
-                   "%s", text);
+    rn__world_fail(world_of(rt), RN_SIM_PANIC, site, "%s", text);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
@@ -117,7 +116,7 @@ choose_free(struct rn__world *world, uint32_t n)
         uint32_t choice = world->replay->list[position];
         if (choice < n)
             return choice;
-        world->diverged = true;
+        world->diverged++;
         return 0;
     }
     return world->random ? rn__prng_below(&world->prng, n) : 0;
@@ -221,7 +220,7 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
             continue;
         }
         struct rn__task *next = take_ready(world, choice);
-        world->ready[world->ready_count++] = self; /* in next's old place */
+        world->ready[world->ready_count++] = self;
         atomic_store_explicit(&self->state, RN__TASK_READY,
                               memory_order_relaxed);
         rn__sched_switch(self, next);
@@ -377,9 +376,11 @@ rn__world_begin(struct rn__world *world, uint64_t seed,
 {
     world->replay = replay;
     world->random = !replay;
-    world->prng = seed;
+    world->seed = world->prng = seed;
     world->choices.count = 0;
-    world->diverged = false;
+    world->diverged = 0;
+    world->rt.objects = world->rt.task_numbers = 0;
+    rn__arena_rewind(&world->arena);
     world->now = 0;
     world->steps = world->instant_steps = 0;
     world->event_count = 0;
@@ -399,17 +400,18 @@ reset_runtime(struct rn__world *world)
 {
     struct rn__stackpool pool = world->rt.pool;
     struct rn__ctx idle = world->worker.idle;
+    uint32_t objects = world->rt.objects, tasks = world->rt.task_numbers;
     rn_options options = {.workers = 1,
                           .fail_alloc = world->options.fail_alloc};
     memset(&world->rt, 0, sizeof world->rt);
     memset(&world->worker, 0, sizeof world->worker);
-    rn__arena_rewind(&world->arena);
     world->rt.pool = pool;
+    world->rt.objects = objects; /* numbers go on if it runs again */
+    world->rt.task_numbers = tasks;
     world->worker.idle = idle;
     world->rt.workers = &world->worker;
     world->ready_count = 0;
     world->over = false;
-    options.workers = 1;
     rn__rt_init(&world->rt, &options, &rn__sim_env, world);
     world->rt.started = 0;
     world->rt.stacks = world->stacks;
@@ -442,6 +444,13 @@ abandon(struct rn__task *task, void *arg)
     world->stacks = stack;
 }
 
+static int
+result_of(const struct rn__rt *rt)
+{
+    return rt->main_result < 0 || !rt->root.error ? rt->main_result
+                                                  : rt->root.error;
+}
+
 int
 rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
 {
@@ -454,6 +463,12 @@ rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
     struct rn__task *task;
     while (!error && !world->over && (task = next(rt)))
         rn__sched_enter(worker, task);
+    int result = error ? error : result_of(rt);
+    if (world->judge_result && result < 0 && world->verdict == RN_SIM_PASS) {
+        world->verdict = RN_SIM_FAILED;
+        world->message =
+            rn__format("main returned %d (%s)", result, strerror(-result));
+    }
     if (world->verdict != RN_SIM_PASS && world->want_text)
         rn__report_write(world);
     rn__task_each(rt, abandon, world);
@@ -461,8 +476,5 @@ rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
     atomic_fetch_sub(&rn__env_count, 1);
     keep_stacks(world, worker->stacks);
     keep_stacks(world, rt->stacks);
-    if (error)
-        return error;
-    return rt->main_result < 0 || !rt->root.error ? rt->main_result
-                                                  : rt->root.error;
+    return result;
 }

@@ -247,6 +247,7 @@ rn_chan_len(const rn_chan *chan)
     if (!chan)
         return 0;
     rn_chan *c = (rn_chan *)(uintptr_t)chan;
+    rn__step(RN__CHAN_LEN, &c->object, rn__site());
     rn__lock(&c->lock);
     size_t count = c->count;
     rn__unlock(&c->lock);

@@ -241,6 +241,22 @@ do_one(const struct call *call, bool ordered)
 
 /* ---- waiting ------------------------------------------------------------ */
 
+/* Arms on one object lie next to each other in the order of locks: make each
+ * such group a circle. */
+static void
+join_siblings(const struct call *call)
+{
+    for (size_t first = 0, k = 0; k < call->locks; k++) {
+        bool last = k + 1 == call->locks ||
+                    kth(call, k + 1)->lock != kth(call, k)->lock;
+        size_t next = last ? first : k + 1;
+        if (next != k)
+            kth(call, k)->waiter.sibling = &kth(call, next)->waiter;
+        if (last)
+            first = k + 1;
+    }
+}
+
 /* Under the locks. */
 static void
 queue_all(const struct call *call)
@@ -259,16 +275,18 @@ queue_all(const struct call *call)
             queue = &in->task->joiners;
         rn__wait_add(queue, &in->waiter, call->self, (int)i, arm->data);
     }
+    join_siblings(call);
 }
 
 /* Take back what was queued. The object of the arm that was fired may be gone
- * already, and its waiter has left the queue. */
+ * already; whoever fired it has taken all waiters out of its queues. */
 static void
 dequeue_all(const struct call *call, int fired)
 {
+    struct rn__lock *gone = fired >= 0 ? inner(&call->arms[fired])->lock : NULL;
     for (size_t i = 0; i < call->count; i++) {
         struct arm *in = inner(&call->arms[i]);
-        if (!in->lock || (int)i == fired)
+        if (!in->lock || in->lock == gone)
             continue;
         rn__lock(in->lock);
         rn__list_remove(&in->waiter.link);
