@@ -286,9 +286,7 @@ rn__sched_arrived(void)
 static void
 check_canary(struct rn__rt *rt, struct rn__task *self)
 {
-    if (rn__likely(rt->pool.guard != RN_GUARD_CANARY))
-        return;
-    if (!rn__stack_intact(&rt->pool, self->stack->low))
+    if (rn__unlikely(!rn__stack_intact(&rt->pool, self->stack->low)))
         rn__panic_at(NULL,
                      "stack overflow in task \"%s\": more than %zu bytes; "
                      "raise rn_options.stack_bytes",

@@ -153,19 +153,23 @@ places_wanted(const struct rn__stackpool *pool)
     return places < most ? places : most;
 }
 
-/* Under a limit on addresses a small slab may still be had. */
+/* Under a limit on addresses a small slab may still be had. Below the lowest
+ * place lies a page without access: what runs over all the places below it
+ * ends there, also where stacks have nothing but a canary. */
 static void *
 map_places(size_t stride, size_t *places)
 {
+    size_t fence = rn__guard_page();
     for (; *places > 0; *places /= 2) {
-        void *memory = mmap(
-            NULL, *places * stride, PROT_READ | PROT_WRITE,
+        char *memory = mmap(
+            NULL, fence + *places * stride, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (memory == MAP_FAILED)
             continue;
+        mprotect(memory, fence, PROT_NONE);
         /* A huge page would make dozens of stacks resident at once. */
-        madvise(memory, *places * stride, MADV_NOHUGEPAGE);
-        return memory;
+        madvise(memory + fence, *places * stride, MADV_NOHUGEPAGE);
+        return memory + fence;
     }
     return NULL;
 }
@@ -204,8 +208,9 @@ close_watch(struct rn__stackpool *pool, struct rn__slab *slab)
 static void
 close_slab(struct rn__stackpool *pool, struct rn__slab *slab)
 {
-    void *memory = (void *)atomic_load(&slab->base);
-    size_t bytes = atomic_load(&slab->places) * pool->stack_bytes;
+    size_t fence = rn__guard_page();
+    char *memory = (char *)atomic_load(&slab->base) - fence;
+    size_t bytes = fence + atomic_load(&slab->places) * pool->stack_bytes;
     if (slab->watched)
         close_watch(pool, slab);
     atomic_store(&slab->base, 0);
@@ -361,11 +366,15 @@ in_guard(const struct rn__slab *slab, uintptr_t address, void **low,
     size_t places = atomic_load(&slab->places);
     if (base == 0 || atomic_load(&slab->base) != base)
         return false;
-    if (address < base || address - base >= stride * places)
+    if (address < base - rn__guard_page() ||
+        (address >= base && address - base >= stride * places))
         return false;
-    if ((address - base) % stride >= rn__guard_page())
-        return false;
-    uintptr_t place = address - (address - base) % stride;
+    uintptr_t place = base;
+    if (address >= base) {
+        if ((address - base) % stride >= rn__guard_page())
+            return false;
+        place = address - (address - base) % stride;
+    }
     *low = (char *)place + rn__guard_page();
     *bytes = usable_bytes(*low, stride);
     return true;
