@@ -273,11 +273,12 @@ struct rn__stack {
  * lives, so a stale pointer or handle can be told by its generation. */
 struct rn__task {
     struct rn__object object; /* numbered by the runtime, 1 is main */
-    _Atomic uint32_t wait;    /* wait.c: the state of its wait */
-    int wait_result;          /* written by the claimer, before firing */
-    int wait_status;          /* 0 or -EPIPE, likewise */
-    struct rn__stack *stack;  /* NULL until it first runs */
-    struct rn__task *next;    /* in a run queue, free list or expiry */
+    struct rn__rt *rt;
+    _Atomic uint32_t wait;   /* wait.c: the state of its wait */
+    int wait_result;         /* written by the claimer, before firing */
+    int wait_status;         /* 0 or -EPIPE, likewise */
+    struct rn__stack *stack; /* NULL until it first runs */
+    struct rn__task *next;   /* in a run queue, free list or expiry */
     rn_task_fn *fn;
     void *arg;
     struct rn_scope *scope;  /* innermost; own use and cancel's */
@@ -301,12 +302,6 @@ struct rn__task {
     void (*poke)(void *arg); /* run it on this task's stack when resumed */
     void *poke_arg;
 };
-
-/* The task that runs here; NULL outside one. Never inlined (see os.h). */
-struct rn__task *rn__self(void);
-/* The same; a panic naming the caller's function outside a task. */
-struct rn__task *rn__self_in(const char *function);
-struct rn__rt *rn__rt_self(void);
 
 static inline rn_task
 rn__task_handle(const struct rn__task *task)
@@ -520,6 +515,35 @@ static inline struct rn__worker *
 rn__worker_self(void)
 {
     return rn__os_self();
+}
+
+/* The runtime that runs here; NULL outside one. */
+static inline struct rn__rt *
+rn__rt_self(void)
+{
+    struct rn__worker *worker = rn__worker_self();
+    return worker ? worker->rt : NULL;
+}
+
+/* The task that runs here; NULL outside one. */
+static inline struct rn__task *
+rn__self(void)
+{
+    struct rn__worker *worker = rn__worker_self();
+    return rn__likely(worker) ? worker->current : NULL;
+}
+
+/* The panic of a public function called outside a task. */
+_Noreturn void rn__outside(const char *function, const void *site);
+
+/* The task that runs here, for a public function that needs one. */
+__attribute__((always_inline)) static inline struct rn__task *
+rn__self_in(const char *function)
+{
+    struct rn__task *self = rn__self();
+    if (rn__unlikely(!self))
+        rn__outside(function, rn__site());
+    return self;
 }
 
 #define rn__count(worker, what)                                                \

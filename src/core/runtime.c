@@ -19,17 +19,13 @@ static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
 
 /* ---- the calling task --------------------------------------------------- */
 
-struct rn__task *
-rn__self_in(const char *function)
+void
+rn__outside(const char *function, const void *site)
 {
-    struct rn__task *self = rn__self();
-    if (rn__unlikely(!self))
-        rn__panic_at(__builtin_return_address(0), "%s called outside a task%s",
-                     function,
-                     forked ? " (this is a forked child: only its parent has "
-                              "the runtime; call rn_run anew, or exec)"
-                            : "");
-    return self;
+    rn__panic_at(site, "%s called outside a task%s", function,
+                 forked ? " (this is a forked child: only its parent has the "
+                          "runtime; call rn_run anew, or exec)"
+                        : "");
 }
 
 /* The child has one thread and none of the workers. */

@@ -22,20 +22,6 @@ enum {
     CLOCK_PERIOD = 16   /* rounds between readings of the clock */
 };
 
-rn__noinline struct rn__task *
-rn__self(void)
-{
-    struct rn__worker *worker = rn__os_self();
-    return worker ? worker->current : NULL;
-}
-
-rn__noinline struct rn__rt *
-rn__rt_self(void)
-{
-    struct rn__worker *worker = rn__os_self();
-    return worker ? worker->rt : NULL;
-}
-
 /* ---- queueing ----------------------------------------------------------- */
 
 /* Only bother others if there is more to run than what runs next here. */
@@ -286,7 +272,8 @@ rn__sched_arrived(void)
 static void
 check_canary(struct rn__rt *rt, struct rn__task *self)
 {
-    if (rn__unlikely(!rn__stack_intact(&rt->pool, self->stack->low)))
+    if (rn__unlikely(rn__stack_watched(&rt->pool)) &&
+        !rn__stack_intact(&rt->pool, self->stack->low))
         rn__panic_at(NULL,
                      "stack overflow in task \"%s\": more than %zu bytes; "
                      "raise rn_options.stack_bytes",

@@ -156,7 +156,7 @@ bool
 rn__scope_leave(struct rn__task *task, struct rn__list *woken)
 {
     struct rn_scope *scope = task->home;
-    struct rn__rt *rt = rn__rt_self();
+    struct rn__rt *rt = task->rt;
     rn__lock(&scope->lock);
     rn__list_remove(&task->sibling);
     if (task->keep)
@@ -209,7 +209,7 @@ int
 rn_scope_open(rn_time deadline, rn_scope **scope)
 {
     struct rn__task *self = rn__self_in("rn_scope_open");
-    struct rn__rt *rt = rn__rt_self();
+    struct rn__rt *rt = self->rt;
     struct rn_scope *s = rn__alloc(rt, sizeof *s);
     if (!s)
         return -ENOMEM;
@@ -276,7 +276,7 @@ int
 rn_scope_close(rn_scope *scope)
 {
     struct rn__task *self = rn__self_in("rn_scope_close");
-    struct rn__rt *rt = rn__rt_self();
+    struct rn__rt *rt = self->rt;
     const void *site = rn__site();
     if (!scope || scope->owner != self)
         rn__panic_at(site, "rn_scope_close of a scope the caller did not "

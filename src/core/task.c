@@ -104,6 +104,7 @@ rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg, const void *site)
     /* For real the slot is number enough; a recorded run wants new numbers. */
     task->object.id = rt->env ? (uint64_t)rt->epoch << 32 | ++rt->task_numbers
                               : task->slot + 1;
+    task->rt = rt;
     task->stack = NULL;
     task->fn = fn;
     task->arg = arg;
@@ -265,7 +266,7 @@ check_scopes(const struct rn__task *task)
 void
 rn__task_run(struct rn__task *task)
 {
-    struct rn__rt *rt = rn__rt_self();
+    struct rn__rt *rt = task->rt;
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     int result = task->fn(task->arg);
     check_scopes(task);
@@ -314,7 +315,7 @@ rn_go(rn_scope *scope, rn_task_fn *fn, void *arg)
 {
     struct rn__task *self = rn__self_in("rn_go");
     struct spawn spec = {fn, arg, NULL, rn__site(), NULL};
-    return spawn_into(rn__rt_self(), scope ? scope : self->scope, &spec);
+    return spawn_into(self->rt, scope ? scope : self->scope, &spec);
 }
 
 int
@@ -324,14 +325,14 @@ rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
     struct rn__task *self = rn__self_in("rn_task_spawn");
     struct spawn spec = {fn, arg, options ? options->name : NULL, rn__site(),
                          task};
-    return spawn_into(rn__rt_self(), scope ? scope : self->scope, &spec);
+    return spawn_into(self->rt, scope ? scope : self->scope, &spec);
 }
 
 int
 rn_task_join(rn_task task, rn_time deadline, int *result)
 {
     struct rn__task *self = rn__self_in("rn_task_join");
-    struct rn__rt *rt = rn__rt_self();
+    struct rn__rt *rt = self->rt;
     const void *site = rn__site();
     int got = 0;
     rn__step(RN__JOIN, NULL, site);
@@ -364,7 +365,7 @@ rn_yield(void)
     rn__step(RN__YIELD, NULL, rn__site());
     if (rn__cancel_check(self))
         return -ECANCELED;
-    if (!rn__rt_self()->env)
+    if (!self->rt->env)
         rn__sched_yield(self);
     return rn__cancel_check(self);
 }
@@ -375,7 +376,7 @@ sleep_until(struct rn__task *self, rn_time when, const void *site)
     rn__step(RN__SLEEP, NULL, site);
     if (rn__cancel_check(self))
         return -ECANCELED;
-    if (when <= rn__rt_now(rn__rt_self()))
+    if (when <= rn__rt_now(self->rt))
         return 0;
     int result = rn__wait_forever(self, RN__SLEEP, site, when);
     return result == -ETIMEDOUT ? 0 : result;
@@ -407,7 +408,7 @@ int
 rn_defer(void (*fn)(void *arg, int outcome), void *arg)
 {
     struct rn__task *self = rn__self_in("rn_defer");
-    struct rn__defer *d = rn__alloc(rn__rt_self(), sizeof *d);
+    struct rn__defer *d = rn__alloc(self->rt, sizeof *d);
     if (!d)
         return -ENOMEM;
     d->fn = fn;

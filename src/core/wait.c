@@ -214,7 +214,7 @@ give_up(struct rn__task *self, rn_time deadline)
     if (cancellable && atomic_load(&self->scope->cancelled) &&
         rn__wait_claim(self, -ECANCELED, true))
         return true;
-    return deadline != RN_NEVER && deadline <= rn__rt_now(rn__rt_self()) &&
+    return deadline != RN_NEVER && deadline <= rn__rt_now(self->rt) &&
            rn__wait_claim(self, -ETIMEDOUT, false);
 }
 
@@ -233,7 +233,7 @@ rn__wait_park(struct rn__task *self, rn_time deadline)
 {
     rn__perturb();
     if (!give_up(self, deadline)) {
-        struct rn__rt *rt = rn__rt_self();
+        struct rn__rt *rt = self->rt;
         if (deadline != RN_NEVER) {
             self->timer.expire = expire;
             rn__timer_start(rt, &self->timer, deadline);

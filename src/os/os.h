@@ -115,6 +115,14 @@ void rn__stack_put(struct rn__stackpool *pool, void *low);
  * another guard; cheap unless pool->guard is RN_GUARD_CANARY or some of the
  * pool's stacks are unguarded. */
 bool rn__stack_intact(struct rn__stackpool *pool, void *low);
+
+/* Whether some stack of the pool has a canary. */
+static inline bool
+rn__stack_watched(const struct rn__stackpool *pool)
+{
+    return pool->guard == RN_GUARD_CANARY ||
+           atomic_load_explicit(&pool->unguarded, memory_order_relaxed) != 0;
+}
 /* Which guard would be chosen for RN_GUARD_DEFAULT on this kernel. */
 rn_guard_kind rn__guard_best(void);
 const char *rn__guard_name(rn_guard_kind kind);

@@ -323,7 +323,7 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
     const void *site = rn__site();
     if (!valid(arms, count, flags))
         return -EINVAL;
-    struct call call = {arms, count, 0, RN_NEVER, -1, self, rn__rt_self()};
+    struct call call = {arms, count, 0, RN_NEVER, -1, self, self->rt};
     for (size_t i = 0; i < count; i++)
         prepare_arm(&call, (uint32_t)i);
     sort_locks(&call);

@@ -91,6 +91,7 @@ enum { SENDERS = 4, RECEIVERS = 5, VALUES = SENDERS };
 static struct {
     rn_chan *chan;
     uint64_t random; /* main's */
+    uint64_t seed;   /* of a trial's tasks */
     int kind;
     bool sent[VALUES]; /* by the sender's own word */
     _Atomic int received[VALUES];
@@ -135,7 +136,7 @@ static int
 send_one(void *arg)
 {
     int value = (int)(intptr_t)arg;
-    uint64_t random = trial.random + (uint64_t)value;
+    uint64_t random = trial.seed + (uint64_t)value;
     int result = rn_chan_send(trial.chan, &value, draw_deadline(&random));
     trial.sent[value] = result == 0;
     count(result);
@@ -146,7 +147,7 @@ static int
 recv_one(void *arg)
 {
     int value = -1;
-    uint64_t random = trial.random + 100 + (uint64_t)(uintptr_t)arg;
+    uint64_t random = trial.seed + 100 + (uint64_t)(uintptr_t)arg;
     int result = rn_chan_recv(trial.chan, &value, draw_deadline(&random));
     if (result == 0)
         atomic_fetch_add(&trial.received[value], 1);
@@ -178,6 +179,7 @@ run_trial(size_t capacity, bool expires)
     memset(trial.sent, 0, sizeof trial.sent);
     for (int i = 0; i < VALUES; i++)
         atomic_store(&trial.received[i], 0);
+    trial.seed = rn__prng_next(&trial.random);
     trial.chan = new_chan(sizeof(int), capacity);
     rn_scope *scope = open_scope();
     spawn_in_some_order(scope, expires);
@@ -230,7 +232,7 @@ static struct {
 static int
 lock_some(void *arg)
 {
-    uint64_t random = trial.random + (uint64_t)(uintptr_t)arg;
+    uint64_t random = trial.seed + (uint64_t)(uintptr_t)arg;
     for (int i = 0; i < 5; i++) {
         if (rn_mutex_lock(&locks.mutex, draw_deadline(&random)) < 0) {
             atomic_fetch_add(&locks.refused, 1);
@@ -253,6 +255,7 @@ RUN_TEST(wait_for_a_mutex_has_one_result)
     for (long i = test_count(10000); i > 0; i--) {
         rn_scope *scope = open_scope();
         trial.kind = (int)(i % KINDS);
+        trial.seed = rn__prng_next(&trial.random);
         for (intptr_t k = 0; k < 6; k++)
             go(scope, lock_some, (void *)k);
         for (uint32_t n = rn__prng_below(&trial.random, 20); n > 0; n--)

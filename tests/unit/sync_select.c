@@ -113,7 +113,7 @@ select_often(struct body *b)
 {
     for (int i = 0; i < ARMS; i++)
         b->taken[i] = UINT32_MAX;
-    for (;;) {
+    while (atomic_load(&net.received) < net.target) {
         CHECK_LT(b->number, SENDS);
         size_t count = make_arms(b);
         int index = rn_select(b->arms, count, rn__prng_below(&b->random, 2),
