@@ -87,7 +87,7 @@ test_skip(const char *format, ...)
     _exit(STATUS_SKIPPED);
 }
 
-/* ---- children ------------------------------------------------------------ */
+/* ---- children ----------------------------------------------------------- */
 
 /* Wait for the child; false if time is up. The signal may go to another
  * thread, hence the slices. */
@@ -168,7 +168,7 @@ run_body(void *arg)
     test->world ? test->world(test) : test->body();
 }
 
-/* ---- verdicts ------------------------------------------------------------ */
+/* ---- verdicts ----------------------------------------------------------- */
 
 bool
 test_has(const char *text, const char *parts)
@@ -214,7 +214,7 @@ explain(const struct test *test, const struct test_child *child)
     printf(" %s %s\n", program, test->name);
 }
 
-/* ---- the command --------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------- */
 
 static struct test *
 find(const char *name)

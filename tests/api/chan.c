@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* ---- sizes --------------------------------------------------------------- */
+/* ---- sizes -------------------------------------------------------------- */
 
 API_TEST(chan_len_and_cap_count)
 {
@@ -141,7 +141,7 @@ API_TEST(chan_references_keep_it)
     rn_chan_unref(c);
 }
 
-/* ---- blocking and not ---------------------------------------------------- */
+/* ---- blocking and not --------------------------------------------------- */
 
 API_TEST(chan_try_fails_where_it_would_wait)
 {
@@ -254,7 +254,7 @@ API_TEST(chan_full_send_waits_for_a_receive)
     }
 }
 
-/* ---- order --------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------- */
 
 static int
 send_hundred(void *arg)
@@ -351,7 +351,7 @@ SIM_TEST(chan_newcomer_does_not_overtake)
     rn_chan_unref(c);
 }
 
-/* ---- close --------------------------------------------------------------- */
+/* ---- close -------------------------------------------------------------- */
 
 API_TEST(chan_close_drains_then_zero)
 {
@@ -462,7 +462,7 @@ API_TEST(chan_close_keeps_what_was_sent)
     rn_chan_unref(c);
 }
 
-/* ---- no channel ---------------------------------------------------------- */
+/* ---- no channel --------------------------------------------------------- */
 
 static int
 wait_for_nothing(void *arg)
@@ -499,7 +499,7 @@ SIM_FINDS_TEXT(chan_null_send_is_a_deadlock, RN_SIM_DEADLOCK, "main")
     rn_chan_send(NULL, NULL, RN_NEVER);
 }
 
-/* ---- misuse -------------------------------------------------------------- */
+/* ---- misuse ------------------------------------------------------------- */
 
 API_PANICS(chan_close_twice_panics, "clos")
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* ---- four senders, four receivers ---------------------------------------- */
+/* ---- four senders, four receivers --------------------------------------- */
 
 enum { SENDERS = 4, RECEIVERS = 4 };
 
@@ -83,7 +83,7 @@ API_TEST(chan_multiset_buffered)
     crowd_run(100, rn_sim_active() ? 5 : 1000);
 }
 
-/* ---- known programs ------------------------------------------------------- */
+/* ---- known programs ----------------------------------------------------- */
 
 struct link {
     rn_chan *left, *right;
@@ -233,7 +233,7 @@ TEST(chan_pool_of_23_tasks_and_workers)
     CHECK_EQ(rn_run(&options, pool_of_23, &items), 0);
 }
 
-/* ---- many waiters on one channel ------------------------------------------ */
+/* ---- many waiters on one channel ---------------------------------------- */
 
 static int
 recv_any(void *arg)
@@ -264,7 +264,7 @@ API_TEST_SCHEDULES(chan_many_waiters_stay_linear, 2)
     rn_chan_unref(c);
 }
 
-/* ---- lifetime: who was served last may free it at once --------------------- */
+/* ---- lifetime: who was served last may free it at once ------------------ */
 
 static int
 send_one(void *arg)
@@ -382,7 +382,7 @@ API_TEST(chan_who_is_woken_by_close_may_free_it)
     }
 }
 
-/* ---- cancel: a cancelled call did not happen -------------------------------- */
+/* ---- cancel: a cancelled call did not happen ---------------------------- */
 
 struct race {
     rn_chan *chan;
@@ -461,7 +461,7 @@ SIM_TEST(chan_deadline_and_value_in_one_instant)
     rn_chan_unref(r.chan);
 }
 
-/* ---- capacity 0 against a naive twin ---------------------------------------- */
+/* ---- capacity 0 against a naive twin ------------------------------------ */
 
 /* What was done before a send is seen by the receiver, also in plain memory. */
 struct parcel {

@@ -11,7 +11,7 @@ lock(rn_mutex *m)
     CHECK_EQ(rn_mutex_lock(m, RN_NEVER), 0);
 }
 
-/* ---- mutex --------------------------------------------------------------------- */
+/* ---- mutex -------------------------------------------------------------- */
 
 struct hammer {
     rn_mutex mutex;
@@ -173,7 +173,7 @@ API_TEST(mutex_cancelled_lock_is_not_held)
     }
 }
 
-/* ---- lifetime: whoever has it last may unmap it ----------------------------------- */
+/* ---- lifetime: whoever has it last may unmap it ------------------------- */
 
 struct guarded {
     rn_mutex mutex;
@@ -235,7 +235,7 @@ API_TEST(cond_may_be_unmapped_by_the_waiter)
     }
 }
 
-/* ---- misuse -------------------------------------------------------------------------- */
+/* ---- misuse ------------------------------------------------------------- */
 
 API_PANICS(mutex_stray_unlock_panics, "mutex")
 {
@@ -297,7 +297,7 @@ OUTSIDE(cond_wait, (void)!rn_cond_wait(&c, &m, RN_NOW))
 OUTSIDE(cond_signal, rn_cond_signal(&c))
 OUTSIDE(cond_broadcast, rn_cond_broadcast(&c))
 
-/* ---- condition ------------------------------------------------------------------------ */
+/* ---- condition ---------------------------------------------------------- */
 
 struct buffer {
     rn_mutex mutex;

@@ -51,7 +51,7 @@ REAL_TEST(process_workout)
     CHECK_EQ(workout(NULL), 0);
 }
 
-/* ---- fork --------------------------------------------------------------------------- */
+/* ---- fork --------------------------------------------------------------- */
 
 static void
 child_yields(void *arg)
@@ -122,7 +122,7 @@ TEST(process_forked_between_runs)
     CHECK_EQ(done, 2);
 }
 
-/* ---- poor machines --------------------------------------------------------------------- */
+/* ---- poor machines ------------------------------------------------------ */
 
 TEST(process_without_file_descriptors)
 {
@@ -229,7 +229,7 @@ TEST(process_without_address_space)
     }
 }
 
-/* ---- signals ----------------------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------ */
 
 static atomic_int alarms;
 
@@ -254,7 +254,7 @@ REAL_TEST(process_under_a_storm_of_signals)
     CHECK_EQ(setitimer(ITIMER_REAL, &off, NULL), 0);
 }
 
-/* ---- debuggers ----------------------------------------------------------------------------- */
+/* ---- debuggers ---------------------------------------------------------- */
 
 __attribute__((noinline)) static int
 traced_inner(int n)

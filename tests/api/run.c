@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- results --------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 static int
 return_number(void *arg)
@@ -124,7 +124,7 @@ TEST_DIES_WITH(run_inside_a_task_panics, "rn_run", -SIGABRT)
     rn_run(NULL, run_again, &r);
 }
 
-/* ---- options ------------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------ */
 
 TEST(run_refuses_options_out_of_range)
 {
@@ -259,7 +259,7 @@ TEST(run_with_guard_canary)
     try_option((rn_options){.guard = RN_GUARD_CANARY}, "canary");
 }
 
-/* ---- deadlock --------------------------------------------------------------------------- */
+/* ---- deadlock ----------------------------------------------------------- */
 
 static int
 wait_for_ever(void *arg)
@@ -335,7 +335,7 @@ TEST(run_deadlock_calls_the_hook)
     }
 }
 
-/* ---- stacks ------------------------------------------------------------------------------ */
+/* ---- stacks ------------------------------------------------------------- */
 
 __attribute__((noinline)) static int
 use_stack(size_t bytes)

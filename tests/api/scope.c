@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* ---- joins all ----------------------------------------------------------------- */
+/* ---- joins all ---------------------------------------------------------- */
 
 static int
 yield_and_count(void *arg)
@@ -77,7 +77,7 @@ API_TEST(scope_takes_tasks_from_any_depth)
     CHECK_EQ(atomic_load(&n.count), 3);
 }
 
-/* ---- errors -------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static int
 wait_for_cancel(void *arg)
@@ -176,7 +176,7 @@ API_TEST(scope_error_stays_inside_its_scope)
     CHECK_EQ(atomic_load(&ended), 1);
 }
 
-/* ---- cancel -------------------------------------------------------------------- */
+/* ---- cancel ------------------------------------------------------------- */
 
 static void
 every_point_is_cancelled(void)
@@ -346,7 +346,7 @@ API_TEST(scope_cancels_may_cross)
     }
 }
 
-/* ---- deadlines ------------------------------------------------------------------ */
+/* ---- deadlines ---------------------------------------------------------- */
 
 API_TEST(scope_deadline_times_out_at_its_owner)
 {
@@ -481,7 +481,7 @@ API_TEST(scope_error_beats_its_deadline)
     CHECK_EQ(rn_scope_close(s), -ENOSPC);
 }
 
-/* ---- size ------------------------------------------------------------------------- */
+/* ---- size --------------------------------------------------------------- */
 
 API_TEST_SCHEDULES(scope_cancel_of_a_deep_chain_does_not_recurse, 2)
 {
@@ -535,7 +535,7 @@ REAL_TEST(scope_with_a_deadline_leaves_nothing_behind)
     CHECK_EQ(rn_task_count(), 1);
 }
 
-/* ---- misuse ----------------------------------------------------------------------- */
+/* ---- misuse ------------------------------------------------------------- */
 
 static int
 close_foreign(void *arg)

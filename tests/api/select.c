@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* ---- nothing ready -------------------------------------------------------- */
+/* ---- nothing ready ------------------------------------------------------ */
 
 API_TEST(select_try_fails_with_nothing_ready)
 {
@@ -82,7 +82,7 @@ API_TEST(select_is_cancelled)
     rn_chan_unref(c);
 }
 
-/* ---- one arm ready --------------------------------------------------------- */
+/* ---- one arm ready ------------------------------------------------------ */
 
 API_TEST(select_does_the_ready_arm)
 {
@@ -165,7 +165,7 @@ API_TEST(select_is_woken_by_close)
     }
 }
 
-/* ---- every position empty, ready, nil or closed; with default or not -------- */
+/* ---- every position empty, ready, nil or closed; with default or not ---- */
 
 enum state { EMPTY, READY, NIL, CLOSED, STATES };
 
@@ -221,7 +221,7 @@ API_TEST_SCHEDULES(select_full_matrix_of_states, 20)
         }
 }
 
-/* ---- choice ------------------------------------------------------------------ */
+/* ---- choice ------------------------------------------------------------- */
 
 API_TEST(select_ordered_takes_the_first_ready)
 {
@@ -285,7 +285,7 @@ API_TEST_SCHEDULES(select_is_fair_among_copies_of_an_arm, 3)
     rn_chan_unref(c);
 }
 
-/* ---- arms on time and tasks ------------------------------------------------- */
+/* ---- arms on time and tasks --------------------------------------------- */
 
 API_TEST(select_at_fires_at_its_time)
 {
@@ -382,7 +382,7 @@ API_TEST(select_join_not_taken_leaves_the_task_joinable)
     rn_chan_unref(ready);
 }
 
-/* ---- bad input ----------------------------------------------------------------- */
+/* ---- bad input ---------------------------------------------------------- */
 
 API_TEST_SCHEDULES(select_takes_the_most_arms, 2)
 {

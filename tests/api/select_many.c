@@ -12,7 +12,7 @@ rounds(int real)
     return rn_sim_active() ? 3 : (int)test_count(real);
 }
 
-/* ---- one select with both directions of a channel --------------------------- */
+/* ---- one select with both directions of a channel ----------------------- */
 
 struct both {
     rn_chan *chan;
@@ -88,7 +88,7 @@ SIM_FINDS_TEXT(select_of_both_directions_alone_is_a_deadlock, RN_SIM_DEADLOCK,
     rn_select(arms, 2, 0, RN_NEVER);
 }
 
-/* ---- crossed selects --------------------------------------------------------- */
+/* ---- crossed selects ---------------------------------------------------- */
 
 struct crossed {
     rn_chan *out, *in;
@@ -164,7 +164,7 @@ API_TEST(select_ring_does_not_lock_itself)
         rn_chan_unref(c[i]);
 }
 
-/* ---- a try sees one moment ---------------------------------------------------- */
+/* ---- a try sees one moment ---------------------------------------------- */
 
 struct moment {
     rn_chan *a, *b;
@@ -220,7 +220,7 @@ API_TEST(select_try_recv_of_closing_channel_is_ready)
     }
 }
 
-/* ---- each value goes to one -------------------------------------------------- */
+/* ---- each value goes to one --------------------------------------------- */
 
 enum { WAYS = 4 };
 
@@ -315,7 +315,7 @@ API_TEST(select_takes_a_channel_twice)
     rn_chan_unref(w.chans[0]);
 }
 
-/* ---- stress: plain and selecting senders and receivers ------------------------ */
+/* ---- stress: plain and selecting senders and receivers ------------------ */
 
 struct stress {
     rn_chan *chans[WAYS];
@@ -399,7 +399,7 @@ API_TEST(select_stress)
     }
 }
 
-/* ---- memory and lifetime -------------------------------------------------------- */
+/* ---- memory and lifetime ------------------------------------------------ */
 
 struct pair {
     rn_chan *there, *back;

@@ -15,7 +15,7 @@ nothing(void *arg)
     return 0;
 }
 
-/* ---- programs to search ------------------------------------------------------------- */
+/* ---- programs to search ------------------------------------------------- */
 
 struct shared {
     int cell;
@@ -60,7 +60,7 @@ ask_the_clock(void *arg)
     return 0;
 }
 
-/* ---- digests, seeds, tokens ------------------------------------------------------------ */
+/* ---- digests, seeds, tokens --------------------------------------------- */
 
 TEST(sim_same_seed_same_digest)
 {
@@ -195,7 +195,7 @@ TEST(sim_refuses_options_out_of_range)
     }
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------- */
+/* ---- verdicts ----------------------------------------------------------- */
 
 static rn_sim_report
 search(rn_sim_options options, rn_task_fn *fn, void *arg)
@@ -347,7 +347,7 @@ TEST(sim_finds_a_panic)
     rn_sim_report_fini(&r);
 }
 
-/* ---- limits are results ------------------------------------------------------------------- */
+/* ---- limits are results ------------------------------------------------- */
 
 static int
 yield_for_ever(void *arg)
@@ -448,7 +448,7 @@ TEST(sim_tells_its_progress)
     rn_sim_report_fini(&r);
 }
 
-/* ---- hidden non-determinism ------------------------------------------------------------------ */
+/* ---- hidden non-determinism --------------------------------------------- */
 
 static int
 depend_on_a_static(void *arg)
@@ -505,7 +505,7 @@ TEST(sim_verify_is_silent_about_clean_programs)
     rn_sim_report_fini(&r);
 }
 
-/* ---- regions and choices ------------------------------------------------------------------------ */
+/* ---- regions and choices ------------------------------------------------ */
 
 SIM_TEST(sim_atomic_regions_are_not_preempted)
 {
@@ -626,7 +626,7 @@ TEST(sim_searches_only_from_where_it_is_told)
     rn_sim_report_fini(&r);
 }
 
-/* ---- state between schedules ------------------------------------------------------------------------ */
+/* ---- state between schedules -------------------------------------------- */
 
 TEST(sim_and_real_runs_take_turns)
 {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what the programs do ---------------------------------------------------------- */
+/* ---- what the programs do ----------------------------------------------- */
 
 static int
 return_seven_at_times(void *arg)
@@ -86,7 +86,7 @@ TEST(program_deadlocks_at_times)
     CHECK_EQ(e, 0);
 }
 
-/* ---- searches ------------------------------------------------------------------------ */
+/* ---- searches ----------------------------------------------------------- */
 
 static int
 search(rn_sim_options options, const char *program, const char *test,
@@ -161,6 +161,8 @@ TEST(sim_program_finds_a_failed_exit)
 
 TEST(sim_program_finds_a_crash)
 {
+    if (TEST_SANITIZED)
+        test_skip("the sanitizer makes an exit of it");
     must_find("program_crashes", (rn_sim_options){.seed = 1}, RN_SIM_CRASH,
               "main");
 }
@@ -197,7 +199,7 @@ TEST(sim_program_refuses_what_is_no_program)
     unlink(path);
 }
 
-/* ---- traces ----------------------------------------------------------------------------- */
+/* ---- traces ------------------------------------------------------------- */
 
 static int
 dance(void *arg)

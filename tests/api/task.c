@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- spawn and join ---------------------------------------------------------- */
+/* ---- spawn and join ----------------------------------------------------- */
 
 static int
 return_number(void *arg)
@@ -166,7 +166,7 @@ API_TEST(task_spawn_and_join_publish_memory)
     }
 }
 
-/* ---- names ---------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 static int
 has_default_name(void *arg)
@@ -247,7 +247,7 @@ API_TEST(task_dump_lists_each)
     rn_chan_unref(c);
 }
 
-/* ---- progress --------------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------- */
 
 static int
 yield_until_set(void *arg)
@@ -424,7 +424,7 @@ API_TEST_SCHEDULES(task_tree_of_scopes, 10)
     CHECK_EQ(atomic_load(&leaves), 1 << root.depth);
 }
 
-/* ---- sleep -------------------------------------------------------------------------- */
+/* ---- sleep -------------------------------------------------------------- */
 
 API_TEST(task_sleep_of_nothing_does_not_wait)
 {
@@ -470,7 +470,7 @@ API_TEST(task_sleep_of_all_time_does_not_wrap)
     close_cancelled(s);
 }
 
-/* ---- outside ------------------------------------------------------------------------ */
+/* ---- outside ------------------------------------------------------------ */
 
 static int
 nothing(void *arg)

@@ -22,7 +22,7 @@ recv_time(rn_timer *t)
     return v;
 }
 
-/* ---- the clock --------------------------------------------------------------------- */
+/* ---- the clock ---------------------------------------------------------- */
 
 API_TEST(time_never_goes_back)
 {
@@ -82,7 +82,7 @@ TEST(time_needs_no_task)
     CHECK_GE(rn_after(1), now + 1);
 }
 
-/* ---- timers ------------------------------------------------------------------------- */
+/* ---- timers ------------------------------------------------------------- */
 
 API_TEST(timer_sends_the_time)
 {
@@ -171,7 +171,7 @@ API_TEST(timer_refuses_a_negative_period)
     CHECK(t == (rn_timer *)&t); /* untouched */
 }
 
-/* ---- tickers ------------------------------------------------------------------------- */
+/* ---- tickers ------------------------------------------------------------ */
 
 API_TEST(ticker_ticks)
 {
@@ -228,7 +228,7 @@ SIM_TEST(ticker_of_huge_period_does_not_wrap)
     rn_timer_free(t);
 }
 
-/* ---- slow readers delay nobody --------------------------------------------------------- */
+/* ---- slow readers delay nobody ------------------------------------------ */
 
 SIM_TEST(timer_unread_does_not_delay_others)
 {
@@ -255,7 +255,7 @@ API_TEST(timer_unread_does_not_stop_others)
     rn_timer_free(unread);
 }
 
-/* ---- equal times ------------------------------------------------------------------------- */
+/* ---- equal times -------------------------------------------------------- */
 
 struct pair {
     rn_timer *timer;
@@ -319,7 +319,7 @@ SIM_TEST(timer_different_times_come_in_order)
         CHECK_EQ(order[i], i);
 }
 
-/* ---- races and size -------------------------------------------------------------------- */
+/* ---- races and size ----------------------------------------------------- */
 
 /* Stopped before it fired: then nothing is in the channel; else one value. */
 API_TEST(timer_stop_race_is_decided)
@@ -384,7 +384,7 @@ REAL_TEST(timer_freed_leaves_nothing_behind)
     CHECK_LT(resident_bytes() - before, 4 << 20);
 }
 
-/* ---- misuse ------------------------------------------------------------------------------ */
+/* ---- misuse ------------------------------------------------------------- */
 
 static int
 wait_for_timer(void *arg)

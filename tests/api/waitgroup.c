@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 
-/* ---- wait group ------------------------------------------------------------------ */
+/* ---- wait group --------------------------------------------------------- */
 
 struct work {
     rn_waitgroup group;
@@ -214,7 +214,7 @@ TEST_DIES_WITH(waitgroup_wait_outside_a_task_panics, "outside a task", -SIGABRT)
     rn_waitgroup_wait(&g, RN_NOW);
 }
 
-/* ---- once ------------------------------------------------------------------------- */
+/* ---- once --------------------------------------------------------------- */
 
 struct first {
     rn_once once;

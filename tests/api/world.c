@@ -16,7 +16,7 @@ main_task(void *arg)
     return 0;
 }
 
-/* ---- for real ------------------------------------------------------------ */
+/* ---- for real ----------------------------------------------------------- */
 
 static void
 run_real(const struct test *test, int workers)
@@ -37,7 +37,7 @@ world_many(const struct test *test)
     run_real(test, 4);
 }
 
-/* ---- simulated ----------------------------------------------------------- */
+/* ---- simulated ---------------------------------------------------------- */
 
 /* A failed check becomes the verdict of the schedule. */
 static void
@@ -106,7 +106,7 @@ world_finds(const struct test *test)
     rn_sim_report_fini(&found);
 }
 
-/* ---- helpers ------------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------ */
 
 void
 go(rn_task_fn *fn, void *arg)

@@ -1,10 +1,13 @@
 /* Bytes as a small concurrent program, in the simulator: whatever it does with
  * channels, select, a mutex, scopes, cancels and time, it breaks no rule of
  * the library, so no schedule may end in a panic or a crash, and a schedule
- * repeats from its seed and from its token.
+ * repeats from its seed and from its choices. One world runs them all, as in a
+ * search, so what one leaves behind may show in the next. (The public calls
+ * describe each deadlock, by a child process, which is slow.)
  */
+#include "sim/sim.h"
+
 #include <runnel/runnel.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,31 +172,50 @@ run_all(void *arg)
     return run_script(&program.scripts[0]);
 }
 
-static rn_sim_report
-run(uint64_t seed, const char *token)
+/* How a schedule ended. */
+struct ending {
+    rn_sim_verdict verdict;
+    uint64_t steps, digest;
+    rn_time time;
+};
+
+static struct ending
+run(struct rn__world *world, uint64_t seed, const struct rn__choices *replay)
 {
-    rn_sim_options options = {.seed = seed, .token = token};
-    rn_sim_report report;
-    if (rn_sim_run(&options, run_all, NULL, &report) < 0)
-        abort();
-    if (report.verdict > RN_SIM_LEAK) { /* a deadlock is the program's */
-        fprintf(stderr, "%s\n", report.text);
-        abort();
+    rn__world_begin(world, seed, replay);
+    rn__world_run(world, run_all, NULL);
+    if (world->verdict > RN_SIM_LEAK || world->diverged) {
+        fprintf(stderr, "%s: %s\n", rn_sim_verdict_name(world->verdict),
+                world->message ? world->message : "");
+        abort(); /* but a deadlock is the program's own */
     }
-    return report;
+    return (struct ending){world->verdict, world->steps, world->digest,
+                           world->now};
 }
 
 static void
-check_same(const rn_sim_report *a, const rn_sim_report *b)
+check_same(struct ending a, struct ending b)
 {
-    if (a->digest != b->digest || a->verdict != b->verdict ||
-        a->steps != b->steps || a->time != b->time)
+    if (a.digest != b.digest || a.verdict != b.verdict || a.steps != b.steps ||
+        a.time != b.time)
         abort();
+}
+
+static struct rn__world *
+the_world(void)
+{
+    static struct rn__world world;
+    rn_sim_options options = {.max_steps = 20000};
+    char *why;
+    if (!world.set_up && rn__world_init(&world, &options, &why) < 0)
+        abort();
+    return &world;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+    struct rn__world *world = the_world();
     uint64_t seed = size > 0 ? bytes[0] : 0;
     for (int i = 0; i < TASKS; i++)
         program.scripts[i].count = 0;
@@ -201,14 +223,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         struct script *s = &program.scripts[i % TASKS];
         s->ops[s->count++] = bytes[i];
     }
-    rn_sim_report first = run(seed, NULL), second = run(seed, NULL);
-    check_same(&first, &second);
-    if (first.token) {
-        rn_sim_report third = run(0, first.token);
-        check_same(&first, &third);
-        rn_sim_report_fini(&third);
-    }
-    rn_sim_report_fini(&first);
-    rn_sim_report_fini(&second);
+    struct ending first = run(world, seed, NULL);
+    check_same(first, run(world, seed, NULL));
+    struct rn__choices choices = world->choices;
+    memset(&world->choices, 0, sizeof world->choices);
+    check_same(first, run(world, 0, &choices));
+    free(choices.list);
     return 0;
 }

@@ -19,7 +19,7 @@ as_number(struct rn__task *task)
     return (uintptr_t)task;
 }
 
-/* ---- alone --------------------------------------------------------------- */
+/* ---- alone -------------------------------------------------------------- */
 
 struct twin {
     uintptr_t items[RN__RUNQ_ROOM];
@@ -106,7 +106,7 @@ TEST(runq_numbers_may_wrap)
         take_and_check(&q, &twin);
 }
 
-/* ---- with thieves -------------------------------------------------------- */
+/* ---- with thieves ------------------------------------------------------- */
 
 enum { THIEVES = 3 };
 

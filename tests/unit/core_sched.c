@@ -3,7 +3,7 @@
  */
 #include "core_run.h"
 
-/* ---- pairs --------------------------------------------------------------- */
+/* ---- pairs -------------------------------------------------------------- */
 
 struct pair {
     rn_chan *there, *back;
@@ -73,7 +73,7 @@ RUN_TEST(sched_many_pairs)
     return 0;
 }
 
-/* ---- many to one, one to many -------------------------------------------- */
+/* ---- many to one, one to many ------------------------------------------- */
 
 static struct {
     rn_chan *chan;
@@ -146,7 +146,7 @@ RUN_TEST(sched_fan_out_by_close)
     return 0;
 }
 
-/* ---- all at every turn --------------------------------------------------- */
+/* ---- all at every turn -------------------------------------------------- */
 
 enum { RING = 8 };
 
@@ -175,7 +175,7 @@ RUN_TEST(sched_turns_by_broadcast)
     return 0;
 }
 
-/* ---- queues that overflow, slots that are held --------------------------- */
+/* ---- queues that overflow, slots that are held -------------------------- */
 
 static int
 count_one(void *arg)

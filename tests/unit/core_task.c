@@ -30,7 +30,7 @@ known(rn_task handle)
     return true;
 }
 
-/* ---- the table ----------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 enum { MANY = 2000 }; /* in seven slabs */
 
@@ -128,7 +128,7 @@ RUN_TEST(task_records_are_used_again)
     return 0;
 }
 
-/* ---- joins, ends and closes at once -------------------------------------- */
+/* ---- joins, ends and closes at once ------------------------------------- */
 
 enum { TASKS = 6, JOINERS = 4 };
 
@@ -231,7 +231,7 @@ RUN_TEST(task_kept_result_is_taken_once)
     return 0;
 }
 
-/* ---- counting ------------------------------------------------------------ */
+/* ---- counting ----------------------------------------------------------- */
 
 static int
 spawn_and_end(void *arg)

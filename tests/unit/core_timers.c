@@ -5,7 +5,7 @@
 
 enum { TIMERS = 50 };
 
-/* ---- a made-up clock ----------------------------------------------------- */
+/* ---- a made-up clock ---------------------------------------------------- */
 
 static struct {
     struct rn__rt rt; /* nothing runs in it */
@@ -127,7 +127,7 @@ TEST(timers_reserve_reports_out_of_memory)
     rn__timers_fini(&made_up.rt);
 }
 
-/* ---- virtual time -------------------------------------------------------- */
+/* ---- virtual time ------------------------------------------------------- */
 
 /* A timer and what it should do. Everything happens at even times and is
  * looked at at odd ones, so that no two things have the same moment. */
@@ -226,7 +226,7 @@ TEST(timers_tick_in_virtual_time)
     }
 }
 
-/* ---- for real ------------------------------------------------------------ */
+/* ---- for real ----------------------------------------------------------- */
 
 /* A stopped timer is not in use any more: it is freed while it expires. */
 static int

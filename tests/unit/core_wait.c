@@ -4,7 +4,7 @@
  */
 #include "core_run.h"
 
-/* ---- step by step -------------------------------------------------------- */
+/* ---- step by step ------------------------------------------------------- */
 
 RUN_TEST(wait_is_claimed_once)
 {
@@ -84,7 +84,7 @@ RUN_TEST(wait_queue_passes_over_the_claimed)
     return 0;
 }
 
-/* ---- values under peers, timers and cancels ------------------------------ */
+/* ---- values under peers, timers and cancels ----------------------------- */
 
 enum { SENDERS = 4, RECEIVERS = 5, VALUES = SENDERS };
 
@@ -221,7 +221,7 @@ RUN_TEST(wait_has_one_result_in_a_scope_that_expires)
     return 0;
 }
 
-/* ---- locks under timers and cancels -------------------------------------- */
+/* ---- locks under timers and cancels ------------------------------------- */
 
 static struct {
     rn_mutex mutex;

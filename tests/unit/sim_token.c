@@ -42,7 +42,7 @@ check_refused(const char *text, const char *why)
     drop(&r);
 }
 
-/* ---- lists --------------------------------------------------------------- */
+/* ---- lists -------------------------------------------------------------- */
 
 static void
 add(struct rn__choices *choices, uint32_t choice, size_t times)
@@ -134,7 +134,7 @@ TEST(token_may_end_in_white_space)
     free(choices.list);
 }
 
-/* ---- damage -------------------------------------------------------------- */
+/* ---- damage ------------------------------------------------------------- */
 
 /* Every other character at every place, "@" at the start excepted (that is a
  * file), one character more and one less. */
@@ -187,7 +187,7 @@ TEST(token_refusals_say_why)
     check_refused("1-AAAA AAAA", "none of A-Z");
 }
 
-/* ---- files --------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 static void
 write_file(const char *path, const char *text)
@@ -228,7 +228,7 @@ TEST(token_is_read_from_a_file)
     free(choices.list);
 }
 
-/* ---- seeds --------------------------------------------------------------- */
+/* ---- seeds -------------------------------------------------------------- */
 
 TEST(token_of_a_seed_comes_back)
 {

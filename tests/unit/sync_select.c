@@ -228,7 +228,7 @@ RUN_TEST(select_alone_never_meets_itself)
     return 0;
 }
 
-/* ---- closes -------------------------------------------------------------- */
+/* ---- closes ------------------------------------------------------------- */
 
 static int
 select_until_closed(void *arg)

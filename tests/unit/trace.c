@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- a run made by hand -------------------------------------------------- */
+/* ---- a run made by hand ------------------------------------------------- */
 
 static const char *const names[] = {NULL, "main", "producer", NULL};
 
@@ -94,7 +94,7 @@ sample_bytes(size_t *size)
     return bytes;
 }
 
-/* ---- what is written is read --------------------------------------------- */
+/* ---- what is written is read -------------------------------------------- */
 
 TEST(trace_is_read_back_as_written)
 {
@@ -164,7 +164,7 @@ TEST(trace_write_says_why_not)
         CHECK_EQ(rn__trace_write(&t, "/dev/full"), -ENOSPC);
 }
 
-/* ---- text ---------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------- */
 
 TEST(trace_text_has_a_column_a_task)
 {
@@ -278,7 +278,7 @@ TEST(trace_text_cuts_a_site_at_its_start)
                             "long_file_name.c:1234\n");
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------- */
 
 TEST(trace_json_has_an_object_an_event)
 {
@@ -306,7 +306,7 @@ TEST(trace_names_cannot_break_out)
     CHECK_HAS(print(0, 0), "#1 a\"\\b??[31m?\xc3\xa9?????");
 }
 
-/* ---- damage -------------------------------------------------------------- */
+/* ---- damage ------------------------------------------------------------- */
 
 /* Parse a copy of bytes; the message in *error. */
 static int
