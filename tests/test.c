@@ -236,8 +236,7 @@ is_chosen(const struct test *test, char **filters)
 }
 
 enum { PASSED, FAILED, SKIPPED };
-
-/* Run one and print its lines; returns what became of it. */
+/* Run one and print its lines; returns which of these it did. */
 static int
 run_one(const struct test *test, int number)
 {

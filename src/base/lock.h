@@ -8,9 +8,7 @@
 #ifndef RN_LOCK_H
 #define RN_LOCK_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/atomic.h"
 
 struct rn__lock {
     _Atomic uint32_t held;
@@ -23,7 +21,7 @@ static inline bool
 rn__trylock(struct rn__lock *lock)
 {
     /* acquire: partners with the release in rn__unlock */
-    return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
+    return !rn__swap(&lock->held, 1);
 }
 
 static inline void
@@ -38,16 +36,6 @@ rn__unlock(struct rn__lock *lock)
 {
     /* release: what was written under the lock is seen by the next holder */
     atomic_store_explicit(&lock->held, 0, memory_order_release);
-}
-
-static inline void
-rn__cpu_pause(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 #endif

@@ -32,10 +32,6 @@
 #include <runnel/scope.h>
 #include <runnel/task.h>
 
-#define rn__likely(x) __builtin_expect(!!(x), 1)
-#define rn__unlikely(x) __builtin_expect(!!(x), 0)
-#define rn__noinline __attribute__((noinline))
-
 /* The call site of the public function it stands in. */
 #define rn__site() __builtin_return_address(0)
 
@@ -449,7 +445,10 @@ struct rn__worker {
     enum rn__after after;            /* pending for the context just left */
     struct rn__task *left;           /* its task (PARK, YIELD) */
     struct rn__stack *left_stack;    /* its stack (END) */
-    _Atomic(struct rn__task *) slot; /* made ready last: runs next */
+    _Atomic(struct rn__task *) slot; /* made ready last: runs next; sched.c
+                                        says who may touch it when */
+    _Atomic uint32_t slot_busy;      /* the owner is at it */
+    struct rn__lock slot_claim;      /* a thief is, or wants to be */
     uint32_t slot_run;               /* times in a row the slot was taken */
     uint32_t tick; /* rounds, for the global queue and timers */
     rn_time clock; /* last reading of the clock */
@@ -572,6 +571,8 @@ void rn__sched_poke(struct rn__task *task, void (*fn)(void *), void *arg);
 /* Find work for a worker that has none (worker.c); NULL: rt->stop. */
 struct rn__task *rn__worker_find(struct rn__worker *worker);
 struct rn__task *rn__sched_local(struct rn__worker *worker);
+/* Take the task in another worker's slot; NULL: none, or the owner is at it. */
+struct rn__task *rn__sched_rob(struct rn__worker *victim);
 /* A ready task that had no memory for a stack; NULL: none. */
 struct rn__task *rn__sched_starved(struct rn__rt *rt);
 /* Make all workers leave. */

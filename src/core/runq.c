@@ -27,9 +27,8 @@ rn__runq_put(struct rn__runq *q, struct rn__task *task)
     if (tail - head >= RN__RUNQ_ROOM)
         return false;
     atomic_store_explicit(ENTRY(q, tail), task, memory_order_relaxed);
-    /* seq_cst: the entry is published, and this store comes before the look
-     * at rt->asleep in the caller; partners with the sleeper's recheck */
-    atomic_store(&q->tail, tail + 1);
+    /* release: the entry is published */
+    atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
     return true;
 }
 
@@ -44,9 +43,7 @@ rn__runq_take(struct rn__runq *q)
         struct rn__task *task =
             atomic_load_explicit(ENTRY(q, head), memory_order_relaxed);
         /* release: our read of the entry comes before the owner's reuse */
-        if (atomic_compare_exchange_weak_explicit(&q->head, &head, head + 1,
-                                                  memory_order_acq_rel,
-                                                  memory_order_acquire))
+        if (rn__cas(&q->head, &head, head + 1))
             return task;
     }
 }

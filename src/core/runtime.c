@@ -15,7 +15,7 @@ _Atomic uint32_t rn__env_count;
 bool (*rn__free_outside)(void *memory);
 static _Atomic uint32_t epochs;
 static bool forked; /* this process is a fork of one with a runtime */
-static pthread_once_t fork_watch = PTHREAD_ONCE_INIT;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 /* ---- the calling task --------------------------------------------------- */
 
@@ -38,8 +38,9 @@ forget_runtime(void)
 }
 
 static void
-watch_forks(void)
+prepare_process(void)
 {
+    rn__full_fences = !rn__os_fence_all_init();
     pthread_atfork(NULL, NULL, forget_runtime);
 }
 
@@ -143,7 +144,7 @@ void
 rn__rt_init(struct rn__rt *rt, const rn_options *options,
             const struct rn__env *env, void *env_state)
 {
-    pthread_once(&fork_watch, watch_forks);
+    pthread_once(&prepared, prepare_process);
     rt->env = env;
     rt->env_state = env_state;
     rt->options = *options;
@@ -319,8 +320,10 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         rn__rt_init(rt, &o, NULL, NULL);
         rt->delays = getenv("RUNNEL_DELAYS") != NULL;
         atomic_fetch_add(&rn__env_count, rt->delays);
+        atomic_fetch_add(&rn__parallel, o.workers > 1);
         error = run_workers(rt, fn, arg);
         atomic_fetch_sub(&rn__env_count, rt->delays);
+        atomic_fetch_sub(&rn__parallel, o.workers > 1);
         rn__fault_remove();
         print_stats(rt);
         for (int i = 0; i < o.workers; i++)

@@ -22,6 +22,50 @@ enum {
     CLOCK_PERIOD = 16   /* rounds between readings of the clock */
 };
 
+/* ---- the slot ----------------------------------------------------------- */
+
+/* The owner swaps the slot at each wake-up, a thief robs it hardly ever (of a
+ * worker whose task does not yield). So the owner says busy, passes a light
+ * fence and looks for a claim; the thief claims, passes a heavy fence and
+ * looks for busy. Whoever sees the other gives way: the thief for good, the
+ * owner until the claim is gone. */
+static struct rn__task *
+swap_slot(struct rn__worker *worker, struct rn__task *task)
+{
+    bool alone = rn__alone();
+    if (!alone) {
+        atomic_store_explicit(&worker->slot_busy, 1, memory_order_relaxed);
+        rn__fence_light();
+        /* acquire: what the thief has taken is gone */
+        while (rn__unlikely(atomic_load_explicit(&worker->slot_claim.held,
+                                                 memory_order_acquire)))
+            rn__cpu_pause();
+    }
+    struct rn__task *old =
+        atomic_load_explicit(&worker->slot, memory_order_relaxed);
+    atomic_store_explicit(&worker->slot, task, memory_order_relaxed);
+    if (!alone) /* release: the slot as it is now */
+        atomic_store_explicit(&worker->slot_busy, 0, memory_order_release);
+    return old;
+}
+
+struct rn__task *
+rn__sched_rob(struct rn__worker *victim)
+{
+    struct rn__task *task = NULL;
+    if (!atomic_load_explicit(&victim->slot, memory_order_relaxed) ||
+        !rn__trylock(&victim->slot_claim))
+        return NULL;
+    rn__os_fence_all();
+    /* acquire: partners with the owner's release */
+    if (!atomic_load_explicit(&victim->slot_busy, memory_order_acquire)) {
+        task = atomic_load_explicit(&victim->slot, memory_order_relaxed);
+        atomic_store_explicit(&victim->slot, NULL, memory_order_relaxed);
+    }
+    rn__unlock(&victim->slot_claim);
+    return task;
+}
+
 /* ---- queueing ----------------------------------------------------------- */
 
 /* Only bother others if there is more to run than what runs next here. */
@@ -29,9 +73,13 @@ static void
 offer(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
-    /* seq_cst: after the store that published the task; partners with the
-     * count and recheck in worker.c */
-    if (atomic_load(&rt->asleep) > 0 && atomic_load(&rt->searching) == 0)
+    if (rn__alone())
+        return;
+    /* After the store that published the task; partners with the heavy fence
+     * between a sleeper's count and its last look (worker.c). */
+    rn__fence_light();
+    if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
+        atomic_load_explicit(&rt->searching, memory_order_relaxed) == 0)
         rn__worker_wake_one(rt);
 }
 
@@ -83,9 +131,7 @@ rn__sched_ready(struct rn__task *task)
         rt->env->ready(rt, task);
         return;
     }
-    /* acq_rel: a thief may take it out */
-    struct rn__task *old =
-        atomic_exchange_explicit(&worker->slot, task, memory_order_acq_rel);
+    struct rn__task *old = swap_slot(worker, task);
     if (old)
         enqueue(worker, old);
 }
@@ -108,8 +154,7 @@ take_slot(struct rn__worker *worker)
 {
     if (!atomic_load_explicit(&worker->slot, memory_order_relaxed))
         return NULL;
-    struct rn__task *task =
-        atomic_exchange_explicit(&worker->slot, NULL, memory_order_acq_rel);
+    struct rn__task *task = swap_slot(worker, NULL);
     if (!task)
         return NULL;
     if (++worker->slot_run <= SLOT_BUDGET || rn__runq_empty(&worker->queue))

@@ -109,6 +109,7 @@ rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
     rn__scope_pin(scope);
     scope->work_next = NULL;
     mark_below(scope);
+    rn__os_fence_all(); /* see the head of wait.c */
     for (struct rn_scope *s = scope; s; s = s->work_next)
         wake_tasks(s);
     rn__unlock(&rt->cancel_lock);

@@ -22,9 +22,9 @@
  * waiter nor any object the task may free. A waiter is out of every queue
  * before its wait returns, so no lock-free reference to it exists.
  *
- * Cancel: the canceller marks scopes, then tries to claim (rn__scope_cancel);
- * the task opens, then looks at its scope. Both sides are sequentially
- * consistent, so at least one sees the other (Dekker's argument).
+ * Cancel: the canceller marks scopes, passes a heavy fence, then tries to claim
+ * (rn__scope_cancel); the task opens, passes a light fence, then looks at its
+ * scope. At least one sees the other (Dekker's argument; base/atomic.h).
  *
  * Refused: a mutex and a condition for each task (two futex calls a wake), and
  * registering under all locks until parked (locks across a switch).
@@ -57,10 +57,12 @@ rn__wait_open(struct rn__task *self, enum rn__kind kind,
               struct rn__object *object, const void *site, bool cancellable)
 {
     set_info(self, kind, object, site);
-    /* seq_cst: before the look at the scope in park; partners with the mark
-     * and the claim in rn__scope_cancel */
-    atomic_exchange(&self->wait,
-                    OPEN | (cancellable && !self->shielded ? CANCELLABLE : 0));
+    uint32_t word = cancellable && !self->shielded ? OPEN | CANCELLABLE : OPEN;
+    /* release: the result of the last wait has been read */
+    atomic_store_explicit(&self->wait, word, memory_order_release);
+    /* Before the look at the scope in park; partners with the heavy fence
+     * between the marks and the claims of a cancel. */
+    rn__fence_light();
 }
 
 void
@@ -77,7 +79,7 @@ rn__wait_add(struct rn__list *queue, struct rn__waiter *waiter,
 bool
 rn__wait_claim(struct rn__task *task, int result, bool cancel)
 {
-    uint32_t word = atomic_load(&task->wait);
+    uint32_t word = atomic_load_explicit(&task->wait, memory_order_relaxed);
     for (;;) {
         uint32_t state = word & STATE;
         if (state != OPEN && state != PARKED)
@@ -85,7 +87,7 @@ rn__wait_claim(struct rn__task *task, int result, bool cancel)
         if (cancel && !(word & CANCELLABLE))
             return false;
         uint32_t claimed = state == OPEN ? CLAIMED : CLAIMED_PARKED;
-        if (atomic_compare_exchange_weak(&task->wait, &word, claimed))
+        if (rn__cas(&task->wait, &word, claimed))
             break;
     }
     task->wait_result = result;
@@ -98,11 +100,11 @@ rn__fire(struct rn__task *task)
 {
     uint32_t expected = CLAIMED;
     rn__perturb();
-    /* release: the result is seen by the task; partners with the acquire in
-     * rn__wait_parked. The task must not be touched after success. */
-    if (atomic_compare_exchange_strong_explicit(&task->wait, &expected, FIRED,
-                                                memory_order_release,
-                                                memory_order_acquire))
+    /* acquire: the saved context, if it has parked. Release: the result is
+     * seen by the task; partners with rn__wait_parked. After success the task
+     * must not be touched. */
+    if (atomic_load_explicit(&task->wait, memory_order_acquire) == CLAIMED &&
+        rn__cas(&task->wait, &expected, FIRED))
         return;
     rn__sched_ready(task);
 }
@@ -120,9 +122,7 @@ rn__wait_parked(struct rn__task *task)
         }
         next = state == OPEN ? PARKED | (word & CANCELLABLE) : CLAIMED_PARKED;
         /* release: the saved context is seen by whoever resumes it */
-        if (atomic_compare_exchange_weak_explicit(&task->wait, &word, next,
-                                                  memory_order_acq_rel,
-                                                  memory_order_acquire))
+        if (rn__cas(&task->wait, &word, next))
             return;
     }
 }
@@ -210,8 +210,8 @@ give_up(struct rn__task *self, rn_time deadline)
 {
     bool cancellable =
         atomic_load_explicit(&self->wait, memory_order_relaxed) & CANCELLABLE;
-    /* seq_cst: after the opening exchange, see the head comment */
-    if (cancellable && atomic_load(&self->scope->cancelled) &&
+    /* after the fence in rn__wait_open, see the head comment */
+    if (cancellable && rn__scope_cancelled(self->scope) &&
         rn__wait_claim(self, -ECANCELED, true))
         return true;
     return deadline != RN_NEVER && deadline <= rn__rt_now(self->rt) &&

@@ -3,8 +3,8 @@
  *
  * No wake-up is lost: who publishes work stores it, then reads asleep and
  * searching; who goes to sleep counts itself no longer searching, then asleep,
- * then looks at all work again. All four are sequentially consistent, so one
- * of the two sees the other. A searcher that finds work passes the search on
+ * then looks at all work again. A light fence lies between the first two, a
+ * heavy one between the last (base/atomic.h), so one of the two sees the other. A searcher that finds work passes the search on
  * if there is more.
  *
  * At most half of the workers search at once. While some worker runs, the
@@ -38,8 +38,7 @@ steal(struct rn__worker *worker, bool slots)
             continue;
         struct rn__task *task = rn__runq_steal(&worker->queue, &victim->queue);
         if (!task && slots)
-            task = atomic_exchange_explicit(&victim->slot, NULL,
-                                            memory_order_acq_rel);
+            task = rn__sched_rob(victim);
         if (task) {
             rn__count(worker, steals);
             return task;
@@ -215,6 +214,7 @@ sleep_until_woken(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     stop_search(worker); /* before a waker may set it searching again */
     fall_asleep(worker);
+    rn__os_fence_all(); /* partners with the light fence in sched.c */
     rn__perturb();
     if (queued_work(rt) || atomic_load(&rt->stop)) {
         get_up(worker);

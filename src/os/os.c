@@ -86,3 +86,25 @@ rn__os_unmap(void *memory, size_t bytes)
     if (memory != NULL)
         munmap(memory, bytes);
 }
+
+/* ---- fences ------------------------------------------------------------- */
+
+/* <linux/membarrier.h> */
+enum { EXPEDITED = 1 << 3, REGISTER_EXPEDITED = 1 << 4 };
+
+bool
+rn__os_fence_all_init(void)
+{
+    return syscall(SYS_membarrier, REGISTER_EXPEDITED, 0, 0) == 0;
+}
+
+void
+rn__os_fence_all(void)
+{
+    /* A forked child has to register anew. Where there is no membarrier, the
+     * other side passes full fences, and so must this one. */
+    if (syscall(SYS_membarrier, EXPEDITED, 0, 0) != 0 &&
+        (!rn__os_fence_all_init() ||
+         syscall(SYS_membarrier, EXPEDITED, 0, 0) != 0))
+        __sync_synchronize();
+}

@@ -30,6 +30,11 @@ void rn__os_wake(_Atomic uint32_t *word, int n);
 /* Give the CPU up for a moment; for a spin that has gone on too long. */
 void rn__os_relax(void);
 
+/* Whether rn__os_fence_all works here; to be asked once, before it is used. */
+bool rn__os_fence_all_init(void);
+/* Make every running thread of the process pass a full memory fence. */
+void rn__os_fence_all(void);
+
 struct rn__thread {
     uintptr_t handle;
     void (*fn)(void *arg);

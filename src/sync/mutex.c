@@ -38,9 +38,7 @@ lock_queue(struct mutex *m)
     for (int spins = 0;; spins++) {
         uint32_t word = atomic_load_explicit(&m->word, memory_order_relaxed);
         /* acquire: the queue as its last user left it */
-        if (!(word & QUEUE) && atomic_compare_exchange_weak_explicit(
-                                   &m->word, &word, word | QUEUE,
-                                   memory_order_acquire, memory_order_relaxed))
+        if (!(word & QUEUE) && rn__cas(&m->word, &word, word | QUEUE))
             return word;
         if (spins > 64)
             rn__os_relax();
@@ -63,9 +61,7 @@ try(struct mutex *m, struct rn__task *self)
 {
     uint32_t free = 0;
     /* acquire: partners with the release that freed it */
-    if (!atomic_compare_exchange_strong_explicit(&m->word, &free, LOCKED,
-                                                 memory_order_acquire,
-                                                 memory_order_relaxed))
+    if (!rn__cas(&m->word, &free, LOCKED))
         return false;
     set_holder(m, self);
     return true;
@@ -109,8 +105,7 @@ rn__mutex_release(rn_mutex *mutex)
     uint32_t locked = LOCKED;
     set_holder(m, NULL);
     /* release: partners with the acquire of the next owner */
-    if (atomic_compare_exchange_strong_explicit(
-            &m->word, &locked, 0, memory_order_release, memory_order_relaxed))
+    if (rn__cas(&m->word, &locked, 0))
         return;
     lock_queue(m);
     struct rn__waiter *next = rn__wait_claim_first(&m->queue, 0);
