@@ -616,6 +616,11 @@ extern bool (*rn__free_outside)(void *memory);
 /* rn_panic with the call site of the public function that was misused. */
 _Noreturn void rn__panic_at(const void *site, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A public function's argument that must not be NULL. */
+#define rn__need(argument, function, site) \
+    (rn__likely((argument) != NULL)        \
+         ? (void)0                         \
+         : rn__panic_at((site), "%s: " #argument " is NULL", (function)))
 /* Cheap checks that are always on; a failure is our own bug. */
 #define rn__assert(condition)                                                \
     ((condition) ? (void)0                                                   \

@@ -277,26 +277,23 @@ static int
 run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
 {
     struct rn__worker *first = &rt->workers[0];
-    int started = 1, wanted = rt->worker_count, error;
-    rn__os_set_self(first);
-    error = rn__rt_main(rt, fn, arg);
-    rn__os_set_self(NULL);
-    if (error)
-        return error;
+    int started = 1, wanted = rt->worker_count, error = 0;
     while (started < wanted &&
-           rn__thread_start(&rt->workers[started].thread, work,
-                            &rt->workers[started]) == 0)
+           (error = rn__thread_start(&rt->workers[started].thread, work,
+                                     &rt->workers[started])) == 0)
         started++;
-    if (started < wanted) {
-        rn__worker_stop_all(rt);
-        for (int i = 1; i < started; i++)
-            rn__thread_join(&rt->workers[i].thread);
-        return -EAGAIN;
+    if (!error) { /* the others sleep until main wakes them */
+        rn__os_set_self(first);
+        error = rn__rt_main(rt, fn, arg);
+        rn__os_set_self(NULL);
     }
-    work(first);
+    if (error)
+        rn__worker_stop_all(rt);
+    else
+        work(first);
     for (int i = 1; i < started; i++)
         rn__thread_join(&rt->workers[i].thread);
-    return 0;
+    return error;
 }
 
 int

@@ -279,7 +279,8 @@ rn_scope_close(rn_scope *scope)
     struct rn__task *self = rn__self_in("rn_scope_close");
     struct rn__rt *rt = self->rt;
     const void *site = rn__site();
-    if (!scope || scope->owner != self)
+    rn__need(scope, "rn_scope_close", site);
+    if (scope->owner != self)
         rn__panic_at(site, "rn_scope_close of a scope the caller did not "
                            "open");
     if (self->scope != scope)
@@ -304,8 +305,7 @@ rn_scope_cancel(rn_scope *scope)
 {
     rn__self_in("rn_scope_cancel");
     const void *site = rn__site();
-    if (!scope)
-        rn__panic_at(site, "rn_scope_cancel of NULL");
+    rn__need(scope, "rn_scope_cancel", site);
     rn__step(RN__SCOPE_CANCEL, &scope->object, site);
     rn__scope_cancel(rn__rt_self(), scope, RN__CANCEL_USER);
 }
@@ -316,8 +316,7 @@ rn_scope_set_deadline(rn_scope *scope, rn_time deadline)
     rn__self_in("rn_scope_set_deadline");
     struct rn__rt *rt = rn__rt_self();
     const void *site = rn__site();
-    if (!scope)
-        rn__panic_at(site, "rn_scope_set_deadline of NULL");
+    rn__need(scope, "rn_scope_set_deadline", site);
     rn__step(RN__TIMER_START, &scope->object, site);
     if (rn__scope_cancelled(scope))
         return -ECANCELED;

@@ -292,6 +292,7 @@ struct spawn {
 static int
 spawn_into(struct rn__rt *rt, struct rn_scope *scope, const struct spawn *spec)
 {
+    rn__need(spec->fn, "rn_go or rn_task_spawn", spec->site);
     struct rn__task *task = rn__task_make(rt, spec->fn, spec->arg, spec->site);
     if (!task)
         return -ENOMEM;
@@ -408,6 +409,7 @@ int
 rn_defer(void (*fn)(void *arg, int outcome), void *arg)
 {
     struct rn__task *self = rn__self_in("rn_defer");
+    rn__need(fn, "rn_defer", rn__site());
     struct rn__defer *d = rn__alloc(self->rt, sizeof *d);
     if (!d)
         return -ENOMEM;
@@ -447,11 +449,13 @@ rn_task_count(void)
     rn__self_in("rn_task_count");
     struct rn__rt *rt = rn__rt_self();
     uint64_t made = 0, ended = 0;
-    for (int i = 0; i < rt->worker_count; i++) {
+    /* acquire: all the ends before all the spawns, so that none that ended is
+     * missing among those that were spawned */
+    for (int i = 0; i < rt->worker_count; i++)
         ended += atomic_load_explicit(&rt->workers[i].count.ended,
-                                      memory_order_relaxed);
+                                      memory_order_acquire);
+    for (int i = 0; i < rt->worker_count; i++)
         made += atomic_load_explicit(&rt->workers[i].count.tasks,
                                      memory_order_relaxed);
-    }
     return (size_t)(made - ended);
 }

@@ -114,6 +114,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
 {
     if (rn__self())
         rn__panic_at(rn__site(), "a simulation started by a task");
+    rn__need(fn, "rn_sim_run or rn_sim_explore", rn__site());
     memset(report, 0, sizeof *report);
     struct rn__world *world = malloc(sizeof *world);
     if (!world)

@@ -97,6 +97,8 @@ keep_choices(struct search *s, const struct rn__shared *shared)
 static int
 tell(struct search *s, struct rn__link *link, const char *token, bool listed)
 {
+    if (!link->shared)
+        return -EPIPE;
     struct rn__request *request = &link->shared->request;
     const char *path = s->options->trace_path;
     request->seed = s->report->seed;

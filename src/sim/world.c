@@ -316,6 +316,7 @@ next(struct rn__rt *rt)
             size_t choice = choose(rt, (uint32_t)count);
             if (choice < world->ready_count)
                 return take_ready(world, choice);
+            rn__assert(choice - world->ready_count < timers);
             expire(world, due[choice - world->ready_count]);
             continue;
         }
@@ -466,8 +467,9 @@ rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
     int result = error ? error : result_of(rt);
     if (world->judge_result && result < 0 && world->verdict == RN_SIM_PASS) {
         world->verdict = RN_SIM_FAILED;
-        world->message =
-            rn__format("main returned %d (%s)", result, strerror(-result));
+        world->message = rn__format(
+            "main %s %d (%s)", error ? "could not be started:" : "returned",
+            result, strerror(-result));
     }
     if (world->verdict != RN_SIM_PASS && world->want_text)
         rn__report_write(world);

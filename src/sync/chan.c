@@ -168,6 +168,8 @@ rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
         return -ECANCELED;
     if (!chan)
         return rn__wait_forever(self, RN__SEND, site, deadline);
+    if (chan->elem_bytes)
+        rn__need(elem, "rn_chan_send", site);
     rn__lock(&chan->lock);
     int result = rn__chan_try_send(chan, elem, &wake);
     if (result == -EAGAIN && deadline != RN_NOW) {

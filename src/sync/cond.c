@@ -25,6 +25,8 @@ rn_cond_wait(rn_cond *cond, rn_mutex *mutex, rn_time deadline)
 {
     struct rn__task *self = rn__self_in("rn_cond_wait");
     const void *site = rn__site();
+    rn__need(cond, "rn_cond_wait", site);
+    rn__need(mutex, "rn_cond_wait", site);
     struct cond *c = inner(cond);
     struct rn__waiter waiter;
     if (!rn__mutex_holds(mutex, self))
@@ -53,6 +55,7 @@ void
 rn_cond_signal(rn_cond *cond)
 {
     rn__self_in("rn_cond_signal");
+    rn__need(cond, "rn_cond_signal", rn__site());
     struct cond *c = inner(cond);
     rn__step(RN__COND_SIGNAL, &c->object, rn__site());
     rn__lock(&c->lock);
@@ -66,6 +69,7 @@ void
 rn_cond_broadcast(rn_cond *cond)
 {
     rn__self_in("rn_cond_broadcast");
+    rn__need(cond, "rn_cond_broadcast", rn__site());
     struct cond *c = inner(cond);
     struct rn__list woken;
     rn__list_init(&woken);

@@ -77,6 +77,10 @@ lock_slow(struct mutex *m, struct rn__task *self, const void *site,
         unlock_queue(m, LOCKED);
         return 0;
     }
+    if (deadline == RN_NOW) {
+        unlock_queue(m, LOCKED);
+        return -EAGAIN;
+    }
     rn__wait_open(self, RN__LOCK, &m->object, site, cancellable);
     rn__wait_add(&m->queue, &waiter, self, 0, NULL);
     unlock_queue(m, LOCKED);
@@ -128,14 +132,13 @@ rn_mutex_lock(rn_mutex *mutex, rn_time deadline)
 {
     struct rn__task *self = rn__self_in("rn_mutex_lock");
     const void *site = rn__site();
+    rn__need(mutex, "rn_mutex_lock", site);
     struct mutex *m = inner(mutex);
     rn__step(RN__LOCK, &m->object, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (try(m, self))
         return 0;
-    if (deadline == RN_NOW)
-        return -EAGAIN;
     return lock_slow(m, self, site, deadline, true);
 }
 
@@ -144,6 +147,7 @@ rn_mutex_unlock(rn_mutex *mutex)
 {
     struct rn__task *self = rn__self_in("rn_mutex_unlock");
     const void *site = rn__site();
+    rn__need(mutex, "rn_mutex_unlock", site);
     if (!rn__mutex_holds(mutex, self))
         rn__panic_at(site, "unlock of a mutex the task does not hold");
     rn__step(RN__UNLOCK, &inner(mutex)->object, site);

@@ -81,6 +81,8 @@ rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
 {
     struct rn__task *self = rn__self_in("rn_once_do");
     const void *site = rn__site();
+    rn__need(once, "rn_once_do", site);
+    rn__need(fn, "rn_once_do", site);
     struct once *o = (struct once *)(void *)once->rn__opaque;
     rn__step(RN__ONCE, &o->object, site);
     uint32_t was = enter(o);

@@ -80,6 +80,7 @@ int
 rn_timer_stop(rn_timer *timer)
 {
     rn__self_in("rn_timer_stop");
+    rn__need(timer, "rn_timer_stop", rn__site());
     rn__step(RN__TIMER_STOP, &timer->object, rn__site());
     return rn__timer_stop(rn__rt_self(), &timer->timer);
 }
@@ -88,6 +89,7 @@ int
 rn_timer_reset(rn_timer *timer, rn_time when, rn_time period)
 {
     rn__self_in("rn_timer_reset");
+    rn__need(timer, "rn_timer_reset", rn__site());
     struct rn__rt *rt = rn__rt_self();
     if (period < 0)
         return -EINVAL;

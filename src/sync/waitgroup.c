@@ -48,6 +48,7 @@ void
 rn_waitgroup_add(rn_waitgroup *group, int n)
 {
     rn__self_in("rn_waitgroup_add");
+    rn__need(group, "rn_waitgroup_add", rn__site());
     add(inner(group), n, rn__site());
 }
 
@@ -55,6 +56,7 @@ void
 rn_waitgroup_done(rn_waitgroup *group)
 {
     rn__self_in("rn_waitgroup_done");
+    rn__need(group, "rn_waitgroup_done", rn__site());
     add(inner(group), -1, rn__site());
 }
 
@@ -63,6 +65,7 @@ rn_waitgroup_wait(rn_waitgroup *group, rn_time deadline)
 {
     struct rn__task *self = rn__self_in("rn_waitgroup_wait");
     const void *site = rn__site();
+    rn__need(group, "rn_waitgroup_wait", site);
     struct group *g = inner(group);
     rn__step(RN__GROUP_WAIT, &g->object, site);
     if (deadline != RN_NOW && rn__cancel_check(self))

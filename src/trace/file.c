@@ -165,7 +165,7 @@ read_magic(struct reader *r)
     size_t n = strlen(RN__TRACE_MAGIC);
     if (r->size < n || memcmp(r->data, RN__TRACE_MAGIC, n - 1) != 0)
         fail(r, 0, "not a trace of runnel");
-    else if (r->data[n - 1] != RN__TRACE_MAGIC[n - 1])
+    else if (r->data[n - 1] != (unsigned char)RN__TRACE_MAGIC[n - 1])
         fail(r, n - 1, "a version of the format that is not known here");
     r->at = n;
 }

@@ -86,6 +86,46 @@ TEST(program_deadlocks_at_times)
     CHECK_EQ(e, 0);
 }
 
+static rn_chan *kept; /* from the first run to the second */
+
+static int
+fill_a_channel(void *arg)
+{
+    kept = arg;
+    CHECK_EQ(rn_chan_new(sizeof(int), 1, &kept), 0);
+    return rn_chan_send(kept, &(int){42}, RN_NOW);
+}
+
+static int
+empty_it(void *arg)
+{
+    int value = 0;
+    rn_chan *other;
+    (void)arg;
+    CHECK_EQ(rn_chan_new(sizeof(int), 4, &other), 0);
+    CHECK_EQ(rn_chan_recv(kept, &value, RN_NOW), 0);
+    CHECK_EQ(value, 42);
+    rn_chan_unref(other);
+    return 0;
+}
+
+/* What the first run made is there in the second, and can be freed after. */
+TEST(program_runs_twice)
+{
+    CHECK_EQ(rn_run(NULL, fill_a_channel, NULL), 0);
+    CHECK_EQ(rn_run(NULL, empty_it, NULL), 0);
+    rn_chan_unref(kept);
+}
+
+/* Starts this binary once more, as a program of its own. */
+TEST(program_starts_another)
+{
+    static const char name[] = "process_workout/one";
+    rn_run(NULL, return_seven_at_times, NULL);
+    execl("/proc/self/exe", "test_api", "--in-place", name, (char *)NULL);
+    _exit(9);
+}
+
 /* ---- searches ----------------------------------------------------------- */
 
 static int
@@ -139,6 +179,44 @@ TEST(sim_program_passes_a_clean_one)
     CHECK_EQ(r.schedules, options.schedules);
     CHECK_GT(r.distinct, options.schedules / 2);
     rn_sim_report_fini(&r);
+}
+
+TEST(sim_program_may_run_twice)
+{
+    rn_sim_report r;
+    CHECK_EQ(search((rn_sim_options){.schedules = 20}, own_path(),
+                    "program_runs_twice", &r),
+             0);
+    CHECK_EQ(r.verdict, RN_SIM_PASS);
+    rn_sim_report_fini(&r);
+}
+
+TEST(sim_program_may_start_another)
+{
+    rn_sim_report r;
+    CHECK_EQ(search((rn_sim_options){.schedules = 5}, own_path(),
+                    "program_starts_another", &r),
+             0);
+    CHECK_EQ(r.verdict, RN_SIM_PASS);
+    rn_sim_report_fini(&r);
+}
+
+TEST(sim_program_finds_the_same_with_any_number_of_jobs)
+{
+    rn_sim_report one;
+    const char *test = "program_fails_at_times";
+    CHECK_EQ(search((rn_sim_options){.seed = 3}, own_path(), test, &one), 0);
+    CHECK_EQ(one.verdict, RN_SIM_FAILED);
+    for (int jobs = 2; jobs <= 5; jobs++) {
+        rn_sim_report r;
+        rn_sim_options options = {.seed = 3, .jobs = jobs};
+        CHECK_EQ(search(options, own_path(), test, &r), 0);
+        CHECK_EQ(r.schedules, one.schedules);
+        CHECK_EQ(r.digest, one.digest);
+        CHECK_STR(r.token, one.token);
+        rn_sim_report_fini(&r);
+    }
+    rn_sim_report_fini(&one);
 }
 
 TEST(sim_program_finds_a_deadlock)

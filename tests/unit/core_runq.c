@@ -180,6 +180,7 @@ own(void)
 TEST(runq_gives_each_task_to_one)
 {
     pthread_t threads[THIEVES];
+    atomic_store(&rn__parallel, 1); /* as with several workers */
     stress.items = test_count(2000000);
     stress.taken = calloc((size_t)stress.items, 1);
     CHECK(stress.taken);
