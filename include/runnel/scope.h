@@ -49,7 +49,8 @@ RN_API int rn_scope_close(rn_scope *scope);
 
 /* Cancel a scope and all scopes below it. Never waits; again is harmless.
  *
- * Any task inside the scope may call it, at any depth.
+ * Any task inside the scope may call it, at any depth. From anywhere else the
+ * caller must know that the scope is still open: a closed one is freed.
  * Panics: outside a task.
  */
 RN_API void rn_scope_cancel(rn_scope *scope);

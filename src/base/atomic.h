@@ -1,9 +1,11 @@
 /* base/atomic.h - atomic operations that cost less than they seem to.
  *
- * Alone: while no runtime of the process has more than one worker, whatever
- * the runtime shares is touched by one OS thread at a time, and a
- * read-modify-write is a load and a store. The test is a load of a flag that
- * never changes under a running task, and a branch that is always predicted.
+ * Alone: while no runtime of the process has more than one worker, whatever a
+ * runtime shares is touched by one OS thread at a time, and a
+ * read-modify-write is a load and a store. The test is a load of a flag and a
+ * branch that is always predicted. (Should a second runtime with more workers
+ * start meanwhile: what belongs to the first is still touched by its one
+ * thread only.)
  *
  * Lopsided fences: where one side of a store-then-load race is hot and the
  * other rare, the hot side only keeps the compiler from reordering

@@ -4,10 +4,10 @@
  * No wake-up is lost: who publishes work stores it, then reads asleep and
  * searching; who goes to sleep counts itself no longer searching, then asleep,
  * then looks at all work again. A light fence lies between the first two, a
- * heavy one between the last (base/atomic.h), so one of the two sees the other. A searcher that finds work passes the search on
- * if there is more.
+ * heavy one between the last (base/atomic.h), so one of the two sees the
+ * other. A searcher that finds work passes the search on if there is more.
  *
- * At most half of the workers search at once. While some worker runs, the
+ * About half of the workers search at once at most. While some worker runs, the
  * sleepers look again every PATIENCE: a task that never yields keeps the one
  * it has woken in its slot, and timers waiting, no longer than that. When all
  * sleep they sleep until the next timer, and an idle process wakes nobody.

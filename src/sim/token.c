@@ -17,7 +17,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "abcdefghijklmnopqrstuvwxyz0123456789-_";
 static const char version[] = "1-";
 
-enum { CHECK = 4, LIST_MAX = 64 << 20 };
+enum { CHECK = 4, LIST_MAX = 16 << 20 };
 
 /* ---- lists and bytes ---------------------------------------------------- */
 

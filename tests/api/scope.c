@@ -350,12 +350,14 @@ API_TEST(scope_cancels_may_cross)
 
 API_TEST(scope_deadline_times_out_at_its_owner)
 {
-    rn_time when = rn_now() + RN_MS;
-    rn_scope *owner = open_scope(when);
-    rn_scope *inner = open_scope(RN_NEVER), *later = open_scope(when + RN_SEC);
+    rn_scope *owner = open_scope(RN_NEVER);
+    rn_scope *inner = open_scope(RN_NEVER), *later = open_scope(RN_NEVER);
     CHECK_EQ(rn_go(owner, wait_for_cancel, NULL), 0);
     CHECK_EQ(rn_go(inner, wait_for_cancel, NULL), 0);
     go(wait_for_cancel, NULL);
+    rn_time when = rn_now() + RN_MS;
+    CHECK_EQ(rn_scope_set_deadline(later, when + 3600 * RN_SEC), 0);
+    CHECK_EQ(rn_scope_set_deadline(owner, when), 0);
     CHECK_EQ(rn_chan_recv(NULL, NULL, RN_NEVER), -ECANCELED);
     CHECK_GE(rn_now(), when);
     if (rn_sim_active())

@@ -18,7 +18,7 @@ static int
 return_seven_at_times(void *arg)
 {
     (void)arg;
-    return rn_sim_choose(10) == 7;
+    return rn_sim_active() && rn_sim_choose(10) == 7;
 }
 
 /* Exit status 3 in one schedule of ten. */
