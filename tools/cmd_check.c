@@ -126,6 +126,7 @@ check(struct cli *cli, char **argv)
     rn_sim_options *o = &s.options;
     o->schedules = SCHEDULES_DEFAULT;
     o->seed = SEED_DEFAULT;
+    o->flags = RN_SIM_QUIET; /* a thousand times over it tells nobody much */
     const struct option options[] = {
         {"schedules", OPTION_NUMBER, &o->schedules, 1, UINT64_MAX,
          &schedules_given},

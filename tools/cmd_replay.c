@@ -79,6 +79,10 @@ print_text(struct replay *r, const char *trace)
         bool ended = report->text[strlen(report->text) - 1] == '\n';
         printf("\n%s%s", report->text, ended ? "" : "\n");
     }
+    if (report->diverged)
+        printf("\nThe token does not fit: %" PRIu64 " of its choices were not "
+               "there to be made.\nIs this the program it was made with?\n",
+               report->diverged);
     if (s->save)
         printf("The trace is in %s.\n", s->save);
 }
@@ -146,6 +150,8 @@ replay(struct cli *cli, char **argv)
     if (seed_given == token_given)
         return cli_fail(cli, "replay needs --token T or --seed X%s",
                         seed_given ? ", and not both" : "");
+    if (cli->json)
+        s->options.flags |= RN_SIM_QUIET; /* the object stands alone */
     status = run(&r);
     search_fini(s);
     return status;

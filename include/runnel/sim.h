@@ -48,6 +48,8 @@ typedef enum rn_sim_verdict {
 #define RN_SIM_LEAKS_OK 1u
 /* Run every schedule twice and compare step by step. */
 #define RN_SIM_VERIFY 2u
+/* Of rn_sim_program: drop what the program prints. */
+#define RN_SIM_QUIET 4u
 
 /* What a search has done so far, for a progress line. */
 typedef struct rn_sim_progress {
@@ -71,7 +73,7 @@ typedef struct rn_sim_options {
     rn_time max_time;           /* virtual; 0: 24 hours */
     size_t max_bytes;           /* memory of the simulated world; 0: 1 GiB */
     rn_time max_run_time;   /* real, of one schedule of a program; 0: 10 s */
-    unsigned flags;         /* RN_SIM_LEAKS_OK, RN_SIM_VERIFY */
+    unsigned flags;         /* RN_SIM_LEAKS_OK, _VERIFY, _QUIET */
     int jobs;               /* of rn_sim_program: processes at once; 0: 1 */
     uint64_t fail_alloc;    /* the n-th allocation of a run fails; 0: none */
     const char *trace_path; /* write the trace of the finding (or of the last

@@ -266,7 +266,6 @@ run(struct search *s, char *const argv[])
         error = rn__link_open(&s->links[s->count], o, argv, &s->report->text);
         if (error)
             return error;
-        s->links[s->count].shared->request.quiet = !single;
         s->links[s->count].shared->request.keep = o->flags & RN_SIM_VERIFY;
     }
     if (o->token)

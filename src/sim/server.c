@@ -90,7 +90,7 @@ begin_child(struct rn__world *world)
     static struct rn__choices replay;
     const struct rn__request *request = &shared->request;
     close(channel);
-    if (request->quiet)
+    if (request->options.flags & RN_SIM_QUIET)
         silence();
     if (request->replay) {
         replay.list = shared->choices;

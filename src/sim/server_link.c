@@ -47,9 +47,12 @@ _Noreturn static void
 become(struct rn__link *link, int theirs, char *const argv[])
 {
     char text[32];
-    int null = open("/dev/null", O_RDONLY);
+    int null = open("/dev/null", O_RDWR);
     if (null >= 0)
         dup2(null, STDIN_FILENO);
+    /* Until rn_run; what it complains of before that is still to be seen. */
+    if (link->shared->request.options.flags & RN_SIM_QUIET && null >= 0)
+        dup2(null, STDOUT_FILENO);
     personality(ADDR_NO_RANDOMIZE);
     snprintf(text, sizeof text, "%d,%d", link->memory, theirs);
     setenv(RN__SHARED_ENV, text, 1);

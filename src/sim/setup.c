@@ -37,7 +37,7 @@ complain(const rn_sim_options *o)
                           o->max_bytes, MIB);
     if (o->max_time < 0 || o->max_run_time < 0 || !(o->seconds >= 0))
         return rn__format("a time limit is negative");
-    if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY))
+    if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET))
         return rn__format("flags 0x%x are unknown", o->flags);
     return NULL;
 }

@@ -40,7 +40,6 @@ struct rn__request {
     rn_sim_options options; /* without its pointers; read once, at HELLO */
     uint64_t seed;
     bool replay;  /* choices are the schedule, not the seed */
-    bool quiet;   /* what the program prints is dropped */
     bool text;    /* describe a finding */
     bool keep;    /* leave the events for a comparison */
     bool compare; /* compare with the events left before */

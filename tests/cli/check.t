@@ -22,7 +22,7 @@ The line repeats it: the same verdict, the same story, every time.
   $ json verdict < found.json
   deadlock
   $ json waiting < found.json
-  2
+  3
   $ json program < found.json
   ./locks
   $ json repeat < found.json | cmp - line

@@ -38,9 +38,14 @@ static int
 app(void *arg)
 {
     const rn_task_options l = {.name = "left"}, r = {.name = "right"};
+    rn_scope *scope;
     (void)arg;
-    int e = rn_task_spawn(NULL, left, NULL, &l, NULL);
-    return e < 0 ? e : rn_task_spawn(NULL, right, NULL, &r, NULL);
+    int e = rn_scope_open(RN_NEVER, &scope);
+    if (e < 0)
+        return e;
+    rn_task_spawn(scope, left, NULL, &l, NULL);
+    rn_task_spawn(scope, right, NULL, &r, NULL);
+    return rn_scope_close(scope);
 }
 
 int
