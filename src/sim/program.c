@@ -24,9 +24,10 @@ struct search {
     uint64_t next;  /* index of the next schedule to hand out */
     uint64_t found; /* smallest index that failed; UINT64_MAX: none */
     struct rn__distinct distinct;
-    struct rn__choices choices; /* of the finding */
-    bool listed;                /* choices has them; else the seed must do */
-    char *told_text;            /* of a finding that cannot be told again */
+    struct rn__choices choices;  /* of the finding */
+    struct rn__choices verified; /* of a schedule that is run again */
+    bool listed;                 /* choices has them; else the seed must do */
+    char *told_text;             /* of a finding that cannot be told again */
     bool out_of_time;
     rn_time started, told;
 };
@@ -82,13 +83,13 @@ run_once(struct rn__link *link)
 }
 
 static bool
-keep_choices(struct search *s, const struct rn__shared *shared)
+copy_choices(struct rn__choices *to, const struct rn__shared *shared)
 {
-    s->choices.count = 0;
+    to->count = 0;
     if (!shared->response.reported || shared->choice_count == SIZE_MAX)
         return false;
     for (size_t i = 0; i < shared->choice_count; i++)
-        if (!rn__choices_add(&s->choices, shared->choices[i]))
+        if (!rn__choices_add(to, shared->choices[i]))
             return false;
     return true;
 }
@@ -125,7 +126,7 @@ verify(struct search *s, struct rn__link *link)
     struct rn__request *request = &link->shared->request;
     request->replay = request->compare = request->text = true;
     request->keep = false;
-    rn__link_put_choices(link, &s->choices);
+    rn__link_put_choices(link, &s->verified);
     int error = run_once(link);
     request->replay = request->compare = request->text = false;
     request->keep = true;
@@ -157,14 +158,15 @@ take_back(struct search *s, struct rn__link *link)
     report->distinct += rn__distinct_add(&s->distinct, r->digest);
     bool better = link->index < s->found;
     if (better && s->options->flags & RN_SIM_VERIFY && r->reported &&
-        keep_choices(s, link->shared) && (error = verify(s, link)) < 0)
+        copy_choices(&s->verified, link->shared) &&
+        (error = verify(s, link)) < 0)
         return error;
     if (better && (judge(r) != RN_SIM_PASS || s->found == UINT64_MAX)) {
         fill(report, r);
         report->seed = rn__schedule_seed(s->options->seed, link->index);
         if (judge(r) != RN_SIM_PASS) {
             s->found = link->index;
-            s->listed = keep_choices(s, link->shared);
+            s->listed = copy_choices(&s->choices, link->shared);
             if (r->verdict == RN_SIM_NONDETERMINISM && r->reported)
                 s->told_text = story(r, s->options);
         }
@@ -295,5 +297,6 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
     free(s.links);
     free(s.distinct.slots);
     free(s.choices.list);
+    free(s.verified.list);
     return error;
 }

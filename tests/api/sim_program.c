@@ -207,9 +207,10 @@ TEST(sim_program_finds_the_same_with_any_number_of_jobs)
     const char *test = "program_fails_at_times";
     CHECK_EQ(search((rn_sim_options){.seed = 3}, own_path(), test, &one), 0);
     CHECK_EQ(one.verdict, RN_SIM_FAILED);
-    for (int jobs = 2; jobs <= 5; jobs++) {
+    for (int i = 0; i < 16; i++) {
         rn_sim_report r;
-        rn_sim_options options = {.seed = 3, .jobs = jobs};
+        rn_sim_options options = {.seed = 3, .jobs = 2 + i / 4};
+        options.flags = i % 2 ? RN_SIM_VERIFY : 0;
         CHECK_EQ(search(options, own_path(), test, &r), 0);
         CHECK_EQ(r.schedules, one.schedules);
         CHECK_EQ(r.digest, one.digest);
