@@ -103,6 +103,8 @@ REAL_TEST(process_forked_child_may_run_anew)
 {
     if (TEST_SANITIZED == TEST_SANITIZE_THREAD)
         test_skip("the sanitizer allows no threads after a fork");
+    if (test_env("TEST_EMULATOR", 0))
+        test_skip("runs under an emulator");
     struct test_child child = test_fork(child_runs_anew, NULL, 20);
     if (child.status)
         FAIL("status %d: %s", child.status, child.text);
@@ -181,6 +183,8 @@ run_with_unlimited_stack(void *arg)
 TEST(process_with_unlimited_stack)
 {
     char name[] = "process_workout/many";
+    if (test_env("TEST_EMULATOR", 0))
+        test_skip("runs under an emulator");
     struct test_child child = test_fork(run_with_unlimited_stack, name, 20);
     if (child.status == 77)
         test_skip("the limit cannot be raised");

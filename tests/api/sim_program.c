@@ -132,6 +132,8 @@ static int
 search(rn_sim_options options, const char *program, const char *test,
        rn_sim_report *report)
 {
+    if (test_env("TEST_EMULATOR", 0))
+        test_skip("runs under an emulator");
     char *argv[] = {(char *)program, (char *)"--in-place", (char *)test, NULL};
     int e = rn_sim_program(&options, argv, report);
     fprintf(stderr, "%s %s: %d, %s\n%s\n", program, test ? test : "", e,
