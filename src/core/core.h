@@ -176,6 +176,10 @@ int rn__wait_one(struct rn__task *self, const struct rn__waitspec *spec,
 void rn__wait_through(struct rn__task *self, const struct rn__waitspec *spec);
 /* The task of this wait has left its stack (scheduler only). */
 void rn__wait_parked(struct rn__task *task);
+/* Whether the task waits, and nobody has claimed its wait. */
+bool rn__task_waits(const struct rn__task *task);
+/* Whether the task waits and nobody has claimed its wait. */
+bool rn__task_waits(const struct rn__task *task);
 /* Whether the wait was fired before the task left its stack. */
 bool rn__wait_fired(const struct rn__task *task);
 
@@ -243,11 +247,11 @@ void rn__timers_fini(struct rn__rt *rt);
 
 /* ---- tasks -------------------------------------------------------------- */
 
+/* Whether a live task runs, is ready or waits is not stored: rn__task_waits and
+ * the workers' current tasks tell. */
 enum rn__task_state {
     RN__TASK_FREE,
-    RN__TASK_READY,
-    RN__TASK_RUNNING,
-    RN__TASK_WAITING,
+    RN__TASK_LIVE,
     RN__TASK_ENDED /* kept for a join */
 };
 
@@ -440,18 +444,19 @@ struct rn__counters {
 
 struct rn__worker {
     struct rn__rt *rt;
-    struct rn__task *current;        /* who runs; NULL in the idle context */
-    struct rn__ctx idle;             /* the worker's own stack */
-    enum rn__after after;            /* pending for the context just left */
-    struct rn__task *left;           /* its task (PARK, YIELD) */
-    struct rn__stack *left_stack;    /* its stack (END) */
-    _Atomic(struct rn__task *) slot; /* made ready last: runs next; sched.c
+    _Atomic(struct rn__task *) current; /* who runs; NULL in the idle context;
+                                           relaxed: own use, and dumps */
+    struct rn__ctx idle;                /* the worker's own stack */
+    enum rn__after after;               /* pending for the context just left */
+    struct rn__task *left;              /* its task (PARK, YIELD) */
+    struct rn__stack *left_stack;       /* its stack (END) */
+    _Atomic(struct rn__task *) slot;    /* made ready last: runs next; sched.c
                                         says who may touch it when */
-    _Atomic uint32_t slot_busy;      /* the owner is at it */
-    struct rn__lock slot_claim;      /* a thief is, or wants to be */
-    uint32_t slot_run;               /* times in a row the slot was taken */
-    uint32_t tick; /* rounds, for the global queue and timers */
-    rn_time clock; /* last reading of the clock */
+    _Atomic uint32_t slot_busy;         /* the owner is at it */
+    struct rn__lock slot_claim;         /* a thief is, or wants to be */
+    uint32_t slot_run;                  /* times in a row the slot was taken */
+    uint32_t rounds; /* left until the next look at clock and global queue */
+    rn_time clock;   /* last reading of the clock */
     uint64_t prng;
     struct rn__stack *stacks; /* free, hottest first */
     uint32_t stack_count;
@@ -516,6 +521,12 @@ rn__worker_self(void)
     return rn__os_self();
 }
 
+static inline struct rn__task *
+rn__current(const struct rn__worker *worker)
+{
+    return atomic_load_explicit(&worker->current, memory_order_relaxed);
+}
+
 /* The runtime that runs here; NULL outside one. */
 static inline struct rn__rt *
 rn__rt_self(void)
@@ -529,7 +540,7 @@ static inline struct rn__task *
 rn__self(void)
 {
     struct rn__worker *worker = rn__worker_self();
-    return rn__likely(worker) ? worker->current : NULL;
+    return rn__likely(worker) ? rn__current(worker) : NULL;
 }
 
 /* The panic of a public function called outside a task. */

@@ -127,8 +127,7 @@ int
 rn__task_backtrace(struct rn__task *task, void **frames, int max)
 {
     struct walk walk = {frames, max, 0};
-    uint32_t state = atomic_load_explicit(&task->state, memory_order_relaxed);
-    if (task->stack && state != RN__TASK_RUNNING)
+    if (task->stack && rn__task_waits(task))
         rn__sched_poke(task, walk_own_stack, &walk);
     return walk.count;
 }
@@ -143,12 +142,13 @@ struct listing {
     rn_time now;
 };
 
-static const char *
-state_name(uint32_t state)
+static bool
+runs(struct rn__rt *rt, const struct rn__task *task)
 {
-    static const char *const names[] = {"free", "ready", "running", "waits",
-                                        "ended"};
-    return state < sizeof names / sizeof *names ? names[state] : "?";
+    for (int i = 0; i < rt->worker_count; i++)
+        if (rn__current(&rt->workers[i]) == task)
+            return true;
+    return false;
 }
 
 static void
@@ -171,11 +171,13 @@ print_task(struct rn__task *task, void *arg)
         list->more++;
         return;
     }
-    uint32_t state = atomic_load_explicit(&task->state, memory_order_relaxed);
+    bool waits = rn__task_waits(task);
     fprintf(out, "  task %u \"%s\" %s", rn__task_number(task),
             atomic_load_explicit(&task->name, memory_order_relaxed),
-            state_name(state));
-    if (state == RN__TASK_WAITING) {
+            waits                  ? "waits"
+            : runs(list->rt, task) ? "runs"
+                                   : "is ready");
+    if (waits) {
         rn_time since =
             atomic_load_explicit(&task->info.since, memory_order_relaxed);
         fputc(' ', out);
@@ -184,8 +186,7 @@ print_task(struct rn__task *task, void *arg)
     }
     print_site(", spawned at ", task->spawn_site, out);
     fputc('\n', out);
-    if (list->still && list->shown < STACKS_SHOWN &&
-        state == RN__TASK_WAITING) {
+    if (list->still && list->shown < STACKS_SHOWN && waits) {
         void *frames[FRAMES];
         int count = rn__task_backtrace(task, frames, FRAMES);
         rn__print_frames(

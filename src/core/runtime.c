@@ -50,7 +50,7 @@ void
 rn__step_slow(enum rn__kind kind, struct rn__object *object, const void *site)
 {
     struct rn__worker *worker = rn__worker_self();
-    if (worker && worker->rt->env && worker->current)
+    if (worker && worker->rt->env && rn__current(worker))
         worker->rt->env->step(worker->rt, kind, object, site);
     else
         rn__perturb_slow();

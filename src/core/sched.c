@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-    SLOT_BUDGET = 16,   /* times in a row a woken task may jump the queue */
-    GLOBAL_PERIOD = 61, /* rounds between looks at the global queue */
-    CLOCK_PERIOD = 16   /* rounds between readings of the clock */
+    SLOT_BUDGET = 16, /* times in a row a woken task may jump the queue */
+    LOOK_PERIOD = 31  /* rounds between looks at the clock and the global
+                         queue while there is work here */
 };
 
 /* ---- the slot ----------------------------------------------------------- */
@@ -125,7 +125,6 @@ rn__sched_ready(struct rn__task *task)
 {
     struct rn__worker *worker = rn__worker_self();
     struct rn__rt *rt = worker->rt;
-    atomic_store_explicit(&task->state, RN__TASK_READY, memory_order_relaxed);
     rn__count(worker, wakes);
     if (rn__unlikely(rt->env)) {
         rt->env->ready(rt, task);
@@ -149,6 +148,15 @@ look_at_clock(struct rn__worker *worker)
                                   memory_order_relaxed);
 }
 
+/* Now and then, however much there is to do here. */
+__attribute__((noinline)) static struct rn__task *
+look_around(struct rn__worker *worker)
+{
+    worker->rounds = LOOK_PERIOD;
+    look_at_clock(worker);
+    return take_injected(worker->rt);
+}
+
 static struct rn__task *
 take_slot(struct rn__worker *worker)
 {
@@ -170,19 +178,16 @@ take_slot(struct rn__worker *worker)
 struct rn__task *
 rn__sched_local(struct rn__worker *worker)
 {
-    struct rn__rt *rt = worker->rt;
-    struct rn__task *task;
-    worker->tick++;
-    if (worker->tick % CLOCK_PERIOD == 0)
-        look_at_clock(worker);
-    if (worker->tick % GLOBAL_PERIOD == 0 && (task = take_injected(rt)))
-        return task;
-    if ((task = take_slot(worker)))
+    struct rn__task *task = NULL;
+    if (rn__unlikely(worker->rounds-- == 0))
+        task = look_around(worker);
+    if (!task)
+        task = take_slot(worker);
+    if (task)
         return task;
     worker->slot_run = 0;
-    if ((task = rn__runq_take(&worker->queue)))
-        return task;
-    return take_injected(rt);
+    task = rn__runq_take(&worker->queue);
+    return task ? task : take_injected(worker->rt);
 }
 
 static struct rn__task *
@@ -325,6 +330,12 @@ check_canary(struct rn__rt *rt, struct rn__task *self)
                      self->name, rt->pool.stack_bytes);
 }
 
+static void
+set_current(struct rn__worker *worker, struct rn__task *task)
+{
+    atomic_store_explicit(&worker->current, task, memory_order_relaxed);
+}
+
 /* Leave from for next, which has or gets a stack, or for the idle context. */
 static void
 leave(struct rn__worker *worker, struct rn__ctx *from, struct rn__task *next)
@@ -339,11 +350,9 @@ leave(struct rn__worker *worker, struct rn__ctx *from, struct rn__task *next)
             next = NULL;
         }
     }
-    worker->current = next;
+    set_current(worker, next);
     if (next) {
         to = &next->stack->ctx;
-        atomic_store_explicit(&next->state, RN__TASK_RUNNING,
-                              memory_order_relaxed);
         rn__count(worker, switches);
     }
     rn__ctx_switch(from, to);
@@ -383,7 +392,6 @@ rn__sched_park(struct rn__task *self)
     rn__count(worker, parks);
     atomic_store_explicit(&self->info.since, worker->clock,
                           memory_order_relaxed);
-    atomic_store_explicit(&self->state, RN__TASK_WAITING, memory_order_relaxed);
     if (rt->env) {
         rn__note_slow(RN__BLOCK, NULL, self->info.site);
         rn__wait_parked(self);
@@ -405,7 +413,6 @@ rn__sched_yield(struct rn__task *self)
     struct rn__task *next = rn__sched_local(worker);
     if (!next)
         return;
-    atomic_store_explicit(&self->state, RN__TASK_READY, memory_order_relaxed);
     worker->after = RN__AFTER_YIELD;
     worker->left = self;
     leave_task(worker, self, next);
@@ -421,16 +428,14 @@ void
 rn__sched_end(struct rn__stack *stack)
 {
     struct rn__worker *worker = rn__worker_self();
-    worker->current = NULL;
+    set_current(worker, NULL);
     struct rn__task *next = rn__sched_starved(worker->rt);
     if (!next)
         next = choose_next(worker);
     if (next && !next->stack) { /* it starts right here */
         next->stack = stack;
         stack->task = next;
-        worker->current = next;
-        atomic_store_explicit(&next->state, RN__TASK_RUNNING,
-                              memory_order_relaxed);
+        set_current(worker, next);
         rn__count(worker, switches);
         return;
     }

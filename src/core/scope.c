@@ -133,7 +133,7 @@ rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
     task->scope = task->home = scope;
     rn__list_append(&scope->tasks, &task->sibling);
     scope->live++;
-    atomic_store_explicit(&task->state, RN__TASK_READY, memory_order_relaxed);
+    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_relaxed);
     rn__count(rn__worker_self(), tasks);
     rn__unlock(&scope->lock);
     return 0;

@@ -128,6 +128,15 @@ rn__wait_parked(struct rn__task *task)
 }
 
 bool
+rn__task_waits(const struct rn__task *task)
+{
+    /* acquire: with PARKED comes the saved context */
+    uint32_t state =
+        atomic_load_explicit(&task->wait, memory_order_acquire) & STATE;
+    return state == OPEN || state == PARKED;
+}
+
+bool
 rn__wait_fired(const struct rn__task *task)
 {
     /* acquire: as in rn__wait_parked */

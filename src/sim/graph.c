@@ -11,13 +11,6 @@
 #include <runnel/select.h>
 #include <stdlib.h>
 
-static bool
-waits(const struct rn__task *task)
-{
-    return atomic_load_explicit(&task->state, memory_order_relaxed) ==
-           RN__TASK_WAITING;
-}
-
 static enum rn__kind
 wait_kind(const struct rn__task *task)
 {
@@ -31,7 +24,7 @@ static void
 collect(struct rn__task *task, void *arg)
 {
     struct rn__graph *graph = arg;
-    if (waits(task) && graph->count < RN__GRAPH_MAX)
+    if (rn__task_waits(task) && graph->count < RN__GRAPH_MAX)
         graph->tasks[graph->count++] = task;
 }
 

@@ -52,8 +52,7 @@ static void
 count_waiting(struct rn__task *task, void *arg)
 {
     uint64_t *count = arg;
-    if (atomic_load_explicit(&task->state, memory_order_relaxed) ==
-        RN__TASK_WAITING)
+    if (rn__task_waits(task))
         ++*count;
 }
 
@@ -145,6 +144,9 @@ print_last_steps(struct rn__world *world, FILE *out)
 static void
 print_where(struct rn__world *world, FILE *out)
 {
+    if (world->culprit)
+        fprintf(out, "  in task %u \"%s\"\n", world->culprit,
+                rn__world_task_name(world, world->culprit));
     if (!world->site)
         return;
     void *site = (void *)(uintptr_t)world->site;

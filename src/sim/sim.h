@@ -59,6 +59,7 @@ struct rn__world {
     rn_sim_verdict verdict;
     char *message;     /* what failed; malloc'ed */
     const void *site;  /* where; NULL: nowhere in particular */
+    uint32_t culprit;  /* number of the task there; 0: none */
     uint64_t waiting;  /* tasks left waiting */
     bool judge_result; /* a negative result of main is a finding */
     bool want_text;    /* describe a finding when it is made */

@@ -47,7 +47,7 @@ record(struct rn__world *world, uint32_t task, enum rn__kind kind,
 static uint32_t
 current_number(struct rn__world *world)
 {
-    struct rn__task *self = world->worker.current;
+    struct rn__task *self = rn__current(&world->worker);
     return self ? rn__task_number(self) : 0;
 }
 
@@ -79,6 +79,7 @@ finish(struct rn__world *world, rn_sim_verdict verdict, const void *site,
     world->over = true;
     world->verdict = verdict;
     world->site = site;
+    world->culprit = site ? current_number(world) : 0;
     world->message = message;
 }
 
@@ -93,7 +94,7 @@ rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
         text = NULL;
     va_end(args);
     finish(world, verdict, site, text);
-    struct rn__task *self = world->worker.current;
+    struct rn__task *self = rn__current(&world->worker);
     if (!self)
         return;
     rn__sched_switch(self, NULL);
@@ -149,7 +150,7 @@ ready(struct rn__rt *rt, struct rn__task *task)
         world->ready_room = room;
     }
     world->ready[world->ready_count++] = task;
-    if (world->clock_acts || (by && task != world->worker.current))
+    if (world->clock_acts || (by && task != rn__current(&world->worker)))
         record(world, world->clock_acts ? 0 : by,
                world->clock_acts ? RN__TIMEOUT : RN__WAKE,
                rn__task_number(task), NULL);
@@ -221,8 +222,6 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
         }
         struct rn__task *next = take_ready(world, choice);
         world->ready[world->ready_count++] = self;
-        atomic_store_explicit(&self->state, RN__TASK_READY,
-                              memory_order_relaxed);
         rn__sched_switch(self, next);
         return;
     }
@@ -233,7 +232,7 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
      const void *site)
 {
     struct rn__world *world = world_of(rt);
-    struct rn__task *self = world->worker.current;
+    struct rn__task *self = rn__current(&world->worker);
     record(world, rn__task_number(self), kind, object ? number(rt, object) : 0,
            site);
     if (kind == RN__END)
@@ -391,6 +390,7 @@ rn__world_begin(struct rn__world *world, uint64_t seed,
     world->waiting = 0;
     world->starved_tries = 0;
     world->site = NULL;
+    world->culprit = 0;
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;

@@ -16,10 +16,15 @@
 
 /* ---- values ------------------------------------------------------------- */
 
+/* Most values are a pointer or a number. */
 static void
 copy(const rn_chan *chan, void *to, const void *from)
 {
-    if (to && chan->elem_bytes)
+    if (!to)
+        return;
+    if (chan->elem_bytes == sizeof(void *))
+        memcpy(to, from, sizeof(void *));
+    else if (chan->elem_bytes)
         memcpy(to, from, chan->elem_bytes);
 }
 
@@ -158,10 +163,9 @@ rn_chan_unref(rn_chan *chan)
 }
 
 int
-rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
+rn__chan_send(struct rn__task *self, rn_chan *chan, const void *elem,
+              rn_time deadline, const void *site)
 {
-    struct rn__task *self = rn__self_in("rn_chan_send");
-    const void *site = rn__site();
     struct rn__waiter *wake;
     rn__step(RN__SEND, chan ? &chan->object : NULL, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
@@ -186,10 +190,9 @@ rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
 }
 
 int
-rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
+rn__chan_recv(struct rn__task *self, rn_chan *chan, void *elem,
+              rn_time deadline, const void *site)
 {
-    struct rn__task *self = rn__self_in("rn_chan_recv");
-    const void *site = rn__site();
     struct rn__waiter *wake;
     rn__step(RN__RECV, chan ? &chan->object : NULL, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
@@ -208,6 +211,20 @@ rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
     if (wake)
         rn__fire(wake->task);
     return result;
+}
+
+int
+rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
+{
+    return rn__chan_send(rn__self_in("rn_chan_send"), chan, elem, deadline,
+                         rn__site());
+}
+
+int
+rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
+{
+    return rn__chan_recv(rn__self_in("rn_chan_recv"), chan, elem, deadline,
+                         rn__site());
 }
 
 static void

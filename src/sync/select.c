@@ -64,6 +64,8 @@ sort_locks(struct call *call)
                                   132,   57,    23,   10,   4,    1};
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
         size_t gap = gaps[g];
+        if (gap >= call->locks)
+            continue;
         for (size_t i = gap; i < call->locks; i++) {
             uint32_t moving = inner(&call->arms[i])->order;
             size_t j = i;
@@ -316,6 +318,20 @@ wait(const struct call *call, const void *site, rn_time deadline)
     return result;
 }
 
+/* One arm on a channel is a plain send or receive. */
+static int
+single(struct rn__task *self, rn_arm *arm, rn_time deadline, const void *site)
+{
+    int result =
+        arm->kind == RN_ARM_KIND_SEND
+            ? rn__chan_send(self, arm->chan, arm->data, deadline, site)
+            : rn__chan_recv(self, arm->chan, arm->data, deadline, site);
+    if (result != 0 && result != -EPIPE)
+        return result;
+    arm->result = result;
+    return 0;
+}
+
 int
 rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
 {
@@ -323,6 +339,9 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
     const void *site = rn__site();
     if (!valid(arms, count, flags))
         return -EINVAL;
+    if (count == 1 &&
+        (arms->kind == RN_ARM_KIND_SEND || arms->kind == RN_ARM_KIND_RECV))
+        return single(self, arms, deadline, site);
     struct call call = {arms, count, 0, RN_NEVER, -1, self, self->rt};
     for (size_t i = 0; i < count; i++)
         prepare_arm(&call, (uint32_t)i);
