@@ -12,6 +12,9 @@
  *   -EDEADLK    the wait could never end (joining oneself)
  *   -ENOMEM, -EINVAL, -EBUSY as usual
  *
+ * Objects (channels, mutexes, scopes ...) are for the tasks of one rn_run. One
+ * that lives in the caller's memory must not be moved or copied once used.
+ *
  * On failure outputs are untouched and nothing has happened. What only a bug
  * can cause (waiting outside a task, a double close) is a panic: a report on
  * standard error, then abort; in the simulator it is a verdict.

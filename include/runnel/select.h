@@ -62,7 +62,8 @@ typedef struct rn_arm {
  * Waits: until an arm is ready; with RN_NOW as deadline not at all (Go's
  * default case). Without arms, or with arms that are never ready, until the
  * deadline. A cancellation point unless the deadline is RN_NOW.
- * Returns: the index of the arm that was done, its outcome in its result.
+ * Returns: the index of the arm that was done, its outcome in its result (of a
+ * join also -ESRCH: another join was faster).
  * -EAGAIN, -ETIMEDOUT, -ECANCELED: no arm was done. -EINVAL: more than
  * RN_SELECT_MAX arms, an unknown kind or flag.
  * Order: as the single call of the chosen arm.

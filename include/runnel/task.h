@@ -32,7 +32,9 @@ typedef struct rn_task_options {
 
 /* Spawn fn(arg) as a task of scope (NULL: the caller's innermost scope).
  *
- * The task may start before the call returns. Never waits.
+ * The task may start before the call returns. If the scope is cancelled before
+ * it has started, fn is not called and the task's result is -ECANCELED. Never
+ * waits.
  * Returns: 0. -ENOMEM. -ECANCELED: the scope is cancelled; fn will not run and
  * the caller keeps arg.
  * Order: what the caller did before is visible to fn.

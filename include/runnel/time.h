@@ -29,6 +29,7 @@ RN_API rn_time rn_after(rn_time span);
 
 /* Make and start a timer for a point in time; period > 0 makes a ticker.
  *
+ * when: RN_NOW: at once; RN_NEVER: not before it is reset.
  * Owner: the caller, until rn_timer_free.
  * Returns: 0. -EINVAL: the period is negative. -ENOMEM.
  * Panics: outside a task.

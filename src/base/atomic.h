@@ -27,7 +27,7 @@
 /* Runtimes with more than one worker. */
 extern _Atomic uint32_t rn__parallel;
 /* The kernel has no membarrier: light fences must be full ones. */
-extern bool rn__full_fences;
+extern _Atomic bool rn__full_fences;
 
 static inline bool
 rn__alone(void)
@@ -68,7 +68,8 @@ rn__cas(_Atomic uint32_t *at, uint32_t *expected, uint32_t value)
 static inline void
 rn__fence_light(void)
 {
-    if (rn__unlikely(rn__full_fences))
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__full_fences, memory_order_relaxed)))
         __sync_synchronize();
     atomic_signal_fence(memory_order_seq_cst);
 }

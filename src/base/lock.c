@@ -7,9 +7,6 @@
 
 enum { SPINS = 64 };
 
-_Atomic uint32_t rn__parallel;
-bool rn__full_fences;
-
 void
 rn__lock_slow(struct rn__lock *lock)
 {

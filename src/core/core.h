@@ -44,10 +44,11 @@ struct rn__worker;
 /* First member of everything a step can be about. Numbered in the order of
  * first touch within a run, so numbers are the same from run to run. */
 struct rn__object {
-    uint64_t id; /* epoch << 32 | number; 0: not numbered yet */
-    _Atomic(struct rn__task *) holder; /* who must act for it to become free
-                                (a mutex's owner); NULL: nobody in particular.
-                                Relaxed: own writes, and reads for reports */
+    uint64_t id;             /* epoch << 32 | number; 0: not numbered yet */
+    _Atomic uint64_t holder; /* handle of the task that must act for it to
+                                become free (a mutex's owner); 0: nobody in
+                                particular. Relaxed: own writes, and reads
+                                for reports */
 };
 
 /* A world other than the real one. All are called on the only OS thread. */
@@ -368,6 +369,7 @@ struct rn_scope {
     int error;                  /* first error of a task; lock */
     uint32_t end_reason;        /* cancelled when the last task left; lock */
     struct rn__timer timer;     /* deadline */
+    bool expired;               /* it has passed once; timers.lock */
     struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
 };
@@ -586,6 +588,8 @@ struct rn__task *rn__sched_local(struct rn__worker *worker);
 struct rn__task *rn__sched_rob(struct rn__worker *victim);
 /* A ready task that had no memory for a stack; NULL: none. */
 struct rn__task *rn__sched_starved(struct rn__rt *rt);
+/* The same, once there is a stack for it; NULL: none, or still no memory. */
+struct rn__task *rn__sched_feed(struct rn__worker *worker);
 /* Make all workers leave. */
 void rn__worker_stop_all(struct rn__rt *rt);
 void rn__worker_wake_one(struct rn__rt *rt);

@@ -1,8 +1,8 @@
 /* core/dump.c - what all tasks do, for people.
  *
- * Without the world standing still, only what a task publishes for dumps is
- * read (atomics and the record's fixed fields); with it, stacks are walked by
- * the tasks themselves: each is entered for a moment and walks its own.
+ * Without the world standing still, only atomics are read, and under its lock
+ * what a task does not change; with it, stacks are walked by the tasks
+ * themselves: each is entered for a moment and walks its own.
  */
 #include "core/core.h"
 
@@ -26,14 +26,17 @@ rn__dump_object(struct rn__rt *rt, enum rn__kind kind,
 }
 
 static void
-dump_holder(const struct rn__object *object, FILE *out)
+dump_holder(struct rn__rt *rt, const struct rn__object *object, FILE *out)
 {
-    struct rn__task *holder =
+    uint64_t id =
         object ? atomic_load_explicit(&object->holder, memory_order_relaxed)
-               : NULL;
-    if (holder)
+               : 0;
+    struct rn__task *holder = rn__task_record(rt, id);
+    if (id && holder && rn__task_is(holder, id))
         fprintf(out, " held by task %u \"%s\"", rn__task_number(holder),
                 holder->name);
+    else if (id)
+        fprintf(out, " held by a task that has ended");
 }
 
 static void
@@ -104,7 +107,7 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         else
             fprintf(out, "%s %p", rn__kind_object(kind), (void *)object);
         if (still)
-            dump_holder(object, out);
+            dump_holder(rt, object, out);
     }
 }
 
@@ -162,18 +165,48 @@ print_site(const char *what, const void *site, FILE *out)
     fprintf(out, "%s%s", what, name[0]);
 }
 
+/* What belongs to the task, not to its record. */
+struct facts {
+    uint32_t number;
+    const void *spawn_site;
+    char name[64];
+};
+
+/* Unless the world stands still the task may end meanwhile, and another may
+ * get its record: look under the lock that end takes. False: it has ended. */
+static bool
+learn(const struct listing *list, struct rn__task *task, struct facts *facts)
+{
+    if (!list->still)
+        rn__lock(&task->lock);
+    /* acquire: partners with the release in rn__scope_enter */
+    bool live = atomic_load_explicit(&task->state, memory_order_acquire) ==
+                RN__TASK_LIVE;
+    if (live) {
+        facts->number = rn__task_number(task);
+        facts->spawn_site = task->spawn_site;
+        snprintf(facts->name, sizeof facts->name, "%s",
+                 atomic_load_explicit(&task->name, memory_order_relaxed));
+    }
+    if (!list->still)
+        rn__unlock(&task->lock);
+    return live;
+}
+
 static void
 print_task(struct rn__task *task, void *arg)
 {
     struct listing *list = arg;
     FILE *out = list->out;
+    struct facts facts;
+    if (!learn(list, task, &facts))
+        return;
     if (list->shown >= TASKS_SHOWN) {
         list->more++;
         return;
     }
     bool waits = rn__task_waits(task);
-    fprintf(out, "  task %u \"%s\" %s", rn__task_number(task),
-            atomic_load_explicit(&task->name, memory_order_relaxed),
+    fprintf(out, "  task %u \"%s\" %s", facts.number, facts.name,
             waits                  ? "waits"
             : runs(list->rt, task) ? "runs"
                                    : "is ready");
@@ -184,7 +217,7 @@ print_task(struct rn__task *task, void *arg)
         rn__dump_wait(list->rt, task, list->still, out);
         fprintf(out, ", for %.3f s", (double)(list->now - since) / 1e9);
     }
-    print_site(", spawned at ", task->spawn_site, out);
+    print_site(", spawned at ", facts.spawn_site, out);
     fputc('\n', out);
     if (list->still && list->shown < STACKS_SHOWN && waits) {
         void *frames[FRAMES];
@@ -209,5 +242,6 @@ void
 rn_task_dump(FILE *out)
 {
     rn__self_in("rn_task_dump");
+    rn__need(out, "rn_task_dump", rn__site());
     rn__dump(rn__rt_self(), false, out);
 }

@@ -40,7 +40,7 @@ forget_runtime(void)
 static void
 prepare_process(void)
 {
-    rn__full_fences = !rn__os_fence_all_init();
+    atomic_store(&rn__full_fences, !rn__os_fence_all_init());
     pthread_atfork(NULL, NULL, forget_runtime);
 }
 
@@ -193,6 +193,14 @@ drop_stacks(struct rn__stack *stack)
         rn__ctx_fini(&stack->ctx);
 }
 
+static void
+drop_stack_of(struct rn__task *task, void *arg)
+{
+    (void)arg;
+    if (task->stack)
+        rn__ctx_fini(&task->stack->ctx);
+}
+
 static int
 result_of(struct rn__rt *rt)
 {
@@ -219,7 +227,7 @@ rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
         stats->timers += atomic_load_explicit(&c->timers, memory_order_relaxed);
     }
     stats->tasks_peak = atomic_load_explicit(&rt->carved, memory_order_relaxed);
-    stats->stacks = rt->pool.made;
+    stats->stacks = atomic_load_explicit(&rt->pool.made, memory_order_relaxed);
     stats->workers = rt->worker_count;
     stats->elapsed = rn__rt_now(rt) - rt->started;
 }
@@ -228,6 +236,7 @@ void
 rn_stats_get(rn_stats *stats)
 {
     rn__self_in("rn_stats_get");
+    rn__need(stats, "rn_stats_get", rn__site());
     rn__rt_stats(rn__rt_self(), stats);
 }
 
@@ -326,6 +335,7 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         for (int i = 0; i < o.workers; i++)
             drop_stacks(rt->workers[i].stacks);
         drop_stacks(rt->stacks);
+        rn__task_each(rt, drop_stack_of, NULL); /* of a deadlock */
         if (!error)
             error = result_of(rt);
         rn__rt_fini(rt);

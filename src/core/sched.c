@@ -39,7 +39,7 @@ swap_slot(struct rn__worker *worker, struct rn__task *task)
         /* acquire: what the thief has taken is gone */
         while (rn__unlikely(atomic_load_explicit(&worker->slot_claim.held,
                                                  memory_order_acquire)))
-            rn__cpu_pause();
+            rn__os_relax();
     }
     struct rn__task *old =
         atomic_load_explicit(&worker->slot, memory_order_relaxed);
@@ -330,6 +330,28 @@ check_canary(struct rn__rt *rt, struct rn__task *self)
                      self->name, rt->pool.stack_bytes);
 }
 
+/* False: the task starves. */
+static bool
+give_stack(struct rn__worker *worker, struct rn__task *task)
+{
+    if (rn__likely(task->stack))
+        return true;
+    task->stack = rn__stack_take(worker);
+    if (rn__unlikely(!task->stack)) {
+        starve(worker->rt, task);
+        return false;
+    }
+    task->stack->task = task;
+    return true;
+}
+
+struct rn__task *
+rn__sched_feed(struct rn__worker *worker)
+{
+    struct rn__task *task = rn__sched_starved(worker->rt);
+    return task && give_stack(worker, task) ? task : NULL;
+}
+
 static void
 set_current(struct rn__worker *worker, struct rn__task *task)
 {
@@ -341,15 +363,8 @@ static void
 leave(struct rn__worker *worker, struct rn__ctx *from, struct rn__task *next)
 {
     struct rn__ctx *to = &worker->idle;
-    if (next && !next->stack) {
-        next->stack = rn__stack_take(worker);
-        if (next->stack) {
-            next->stack->task = next;
-        } else {
-            starve(worker->rt, next);
-            next = NULL;
-        }
-    }
+    if (next && !give_stack(worker, next))
+        next = NULL;
     set_current(worker, next);
     if (next) {
         to = &next->stack->ctx;
@@ -448,6 +463,8 @@ rn__sched_end(struct rn__stack *stack)
 void
 rn__sched_enter(struct rn__worker *worker, struct rn__task *task)
 {
+    if (!give_stack(worker, task))
+        return; /* a switch from here to here would lose the context */
     leave(worker, &worker->idle, task);
     rn__sched_arrived();
 }

@@ -133,7 +133,8 @@ rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
     task->scope = task->home = scope;
     rn__list_append(&scope->tasks, &task->sibling);
     scope->live++;
-    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_relaxed);
+    /* release: its fields, for a dump that sees it alive */
+    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_release);
     rn__count(rn__worker_self(), tasks);
     rn__unlock(&scope->lock);
     return 0;
@@ -150,7 +151,8 @@ rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
     else if (!scope->error)
         scope->error = result;
     rn__unlock(&scope->lock);
-    rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
+    if (!rn__scope_cancelled(scope)) /* else who cancels it wakes the others */
+        rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
 }
 
 bool
@@ -178,6 +180,9 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn_scope *scope = rn__container_of(timer, struct rn_scope, timer);
     rn__note(RN__EXPIRE, &scope->object, NULL);
+    if (scope->expired) /* it may still be in the list of the first time */
+        return;
+    scope->expired = true;
     rn__scope_pin(scope);
     scope->expired_next = out->scopes;
     out->scopes = scope;
@@ -186,7 +191,6 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 static void
 arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
 {
-    scope->timer.expire = expire;
     if (deadline != RN_NEVER && deadline > rn__rt_now(rt)) {
         rn__timer_restart(rt, &scope->timer, deadline, 0);
         return;
@@ -211,6 +215,7 @@ rn_scope_open(rn_time deadline, rn_scope **scope)
 {
     struct rn__task *self = rn__self_in("rn_scope_open");
     struct rn__rt *rt = self->rt;
+    rn__need(scope, "rn_scope_open", rn__site());
     struct rn_scope *s = rn__alloc(rt, sizeof *s);
     if (!s)
         return -ENOMEM;
@@ -219,6 +224,7 @@ rn_scope_open(rn_time deadline, rn_scope **scope)
         return -ENOMEM;
     }
     rn__scope_init(s, self->scope, self);
+    s->timer.expire = expire;
     rn__step(RN__SCOPE_OPEN, &s->object, rn__site());
     if (!self->shielded) /* a deferred call passes no cancel on */
         link_below(s, self->scope);
@@ -280,11 +286,10 @@ rn_scope_close(rn_scope *scope)
     struct rn__rt *rt = self->rt;
     const void *site = rn__site();
     rn__need(scope, "rn_scope_close", site);
-    if (scope->owner != self)
-        rn__panic_at(site, "rn_scope_close of a scope the caller did not "
-                           "open");
-    if (self->scope != scope)
-        rn__panic_at(site, "rn_scope_close while a scope inside is open");
+    if (self->scope != scope || scope->owner != self)
+        rn__panic_at(site, "rn_scope_close of what is not the innermost scope "
+                           "the caller has open (closed before, or another is "
+                           "open inside it)");
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     join_all(self, scope, site);
     rn__timer_stop(rt, &scope->timer);

@@ -225,6 +225,15 @@ tell_joiners(struct rn__task *task, struct rn__list *woken)
 }
 
 static void
+count_end(struct rn__worker *worker)
+{
+    _Atomic uint64_t *ended = &worker->count.ended;
+    uint64_t count = atomic_load_explicit(ended, memory_order_relaxed) + 1;
+    /* release: with an end comes the spawn; partners with rn_task_count */
+    atomic_store_explicit(ended, count, memory_order_release);
+}
+
+static void
 end(struct rn__rt *rt, struct rn__task *task, int result)
 {
     struct rn__list woken;
@@ -235,7 +244,7 @@ end(struct rn__rt *rt, struct rn__task *task, int result)
         rt->main_result = result;
         atomic_store(&rt->main_ended, true);
     }
-    rn__count(rn__worker_self(), ended);
+    count_end(rn__worker_self());
     rn__scope_failed(rt, task->home, result);
     rn__lock(&task->lock);
     task->result = result;
@@ -268,7 +277,11 @@ rn__task_run(struct rn__task *task)
 {
     struct rn__rt *rt = task->rt;
     rn__note(RN__BEGIN, NULL, task->spawn_site);
-    int result = task->fn(task->arg);
+    /* Cancelled before it began: it does not begin. */
+    int result =
+        rn__scope_cancelled(task->home) ? -ECANCELED : task->fn(task->arg);
+    if (rn__unlikely(!rn__self()))
+        rn__outside("the end of a task", NULL);
     check_scopes(task);
     if (task->defers) {
         run_defers(rt, task, result);
@@ -439,8 +452,10 @@ void
 rn_task_set_name(const char *name)
 {
     struct rn__task *self = rn__self_in("rn_task_set_name");
+    rn__lock(&self->lock); /* a dump may be reading the old one */
     atomic_store_explicit(&self->name, name ? name : "task",
                           memory_order_relaxed);
+    rn__unlock(&self->lock);
 }
 
 size_t

@@ -73,7 +73,8 @@ rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer, rn_time when,
     bool running = take_out(timers, timer);
     rn__assert(timers->heap.count < timers->reserved);
     timer->period = period;
-    rn__heap_insert(&timers->heap, &timer->node, when);
+    if (when != RN_NEVER)
+        rn__heap_insert(&timers->heap, &timer->node, when);
     publish_next(timers);
     rn__unlock(&timers->lock);
     return running;

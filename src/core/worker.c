@@ -13,7 +13,8 @@
  * sleep they sleep until the next timer, and an idle process wakes nobody.
  *
  * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
- * work, so under idle_lock this is exact.
+ * work, so under idle_lock this is exact. Tasks without memory for a stack do
+ * not count as work: a worker has tried before it went to sleep.
  */
 #include "core/core.h"
 
@@ -166,8 +167,7 @@ deadlocked(struct rn__rt *rt)
 {
     rn__lock(&rt->idle_lock);
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
-                !queued_work(rt) && atomic_load(&rt->starved_count) == 0 &&
-                atomic_load(&rt->timers.next) == RN_NEVER &&
+                !queued_work(rt) && atomic_load(&rt->timers.next) == RN_NEVER &&
                 !atomic_load(&rt->stop) && !rt->deadlocked;
     if (dead)
         rt->deadlocked = true;
@@ -186,11 +186,17 @@ report_deadlock(struct rn__rt *rt)
         rn__worker_stop_all(rt);
         return;
     }
+    size_t starved = atomic_load(&rt->starved_count);
     fprintf(stderr, "runnel: deadlock: %s\n",
             leak ? "main has ended, but tasks it left wait for ever"
                  : "all tasks wait, and nothing can wake one");
+    if (starved)
+        fprintf(stderr,
+                "runnel: %zu tasks are ready, but there is no memory for "
+                "their stacks\n",
+                starved);
     rn__dump(rt, true, stderr);
-    fflush(stderr);
+    fflush(NULL);
     if (rt->options.deadlock == RN_DEADLOCK_ABORT)
         abort();
     _Exit(RN_EXIT_DEADLOCK);
@@ -200,8 +206,12 @@ static rn_time
 sleep_deadline(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
+    /* In one moment: who gets up passes the lock before it changes a timer. */
+    rn__lock(&rt->idle_lock);
     rn_time next = atomic_load(&rt->timers.next);
-    if (atomic_load(&rt->asleep) == (uint32_t)rt->worker_count)
+    bool all = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count;
+    rn__unlock(&rt->idle_lock);
+    if (all)
         return next;
     rn_time patience = rn__os_now() + PATIENCE;
     return patience < next ? patience : next;
@@ -249,7 +259,7 @@ rn__worker_find(struct rn__worker *worker)
         if (!task && !patient)
             task = steal(worker, true);
         if (!task)
-            task = rn__sched_starved(rt);
+            task = rn__sched_feed(worker);
         if (task) {
             if (stop_search(worker) && queued_work(rt))
                 rn__worker_wake_one(rt);

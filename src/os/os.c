@@ -1,10 +1,13 @@
 /* os/os.c - clock, CPUs, sleeping and waking, pages. */
 #include "os/os.h"
 
+#include "base/atomic.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -101,10 +104,17 @@ rn__os_fence_all_init(void)
 void
 rn__os_fence_all(void)
 {
-    /* A forked child has to register anew. Where there is no membarrier, the
-     * other side passes full fences, and so must this one. */
-    if (syscall(SYS_membarrier, EXPEDITED, 0, 0) != 0 &&
-        (!rn__os_fence_all_init() ||
-         syscall(SYS_membarrier, EXPEDITED, 0, 0) != 0))
+    /* Where there is no membarrier the other side passes full fences. */
+    if (atomic_load_explicit(&rn__full_fences, memory_order_relaxed)) {
         __sync_synchronize();
+        return;
+    }
+    /* A forked child has to register anew. */
+    if (syscall(SYS_membarrier, EXPEDITED, 0, 0) == 0 ||
+        (rn__os_fence_all_init() &&
+         syscall(SYS_membarrier, EXPEDITED, 0, 0) == 0))
+        return;
+    fprintf(stderr, "runnel: membarrier worked at the start and is refused "
+                    "now (a seccomp filter?)\n");
+    abort();
 }

@@ -101,7 +101,7 @@ struct rn__stackpool {
     rn_guard_kind guard; /* the one in use */
     struct rn__slab *slabs;
     void *free;                 /* stacks given back, newest first */
-    uint64_t made;              /* stacks handed out for the first time */
+    _Atomic uint64_t made;      /* stacks handed out for the first time */
     _Atomic uint64_t unguarded; /* of these, with a canary because the
                                    pool's guard could not be had */
 };

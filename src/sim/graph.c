@@ -45,6 +45,16 @@ add_edge(struct rn__graph *graph, size_t from, const struct rn__task *to)
         graph->edge[from][i] = true;
 }
 
+static void
+add_holder(struct rn__graph *graph, size_t from,
+           const struct rn__object *object)
+{
+    uint64_t id = atomic_load_explicit(&object->holder, memory_order_relaxed);
+    struct rn__task *task = rn__task_record(graph->rt, id);
+    if (task && rn__task_is(task, id))
+        add_edge(graph, from, task);
+}
+
 /* ---- what the record tells ---------------------------------------------- */
 
 static bool
@@ -128,8 +138,7 @@ edges(struct rn__graph *graph, size_t from)
     if (!object)
         return;
     if (kind == RN__LOCK || kind == RN__ONCE)
-        add_edge(graph, from,
-                 atomic_load_explicit(&object->holder, memory_order_relaxed));
+        add_holder(graph, from, object);
     else if (kind == RN__JOIN)
         add_edge(graph, from,
                  rn__container_of(object, struct rn__task, object));
@@ -168,6 +177,7 @@ void
 rn__graph_make(struct rn__graph *graph, struct rn__rt *rt,
                const struct rn__event *events, size_t event_count)
 {
+    graph->rt = rt;
     graph->events = events;
     graph->event_count = event_count;
     rn__task_each(rt, collect, graph);

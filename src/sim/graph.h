@@ -15,6 +15,7 @@ struct rn__graph {
     size_t path[RN__GRAPH_MAX];
     const size_t *cycle; /* indices into tasks; NULL: there is none */
     size_t cycle_length;
+    struct rn__rt *rt;
     const struct rn__event *events;
     size_t event_count;
 };

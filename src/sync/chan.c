@@ -122,6 +122,7 @@ int
 rn_chan_new(size_t elem_bytes, size_t capacity, rn_chan **chan)
 {
     size_t bytes;
+    rn__need(chan, "rn_chan_new", rn__site());
     if (elem_bytes > PTRDIFF_MAX || capacity > PTRDIFF_MAX ||
         __builtin_mul_overflow(elem_bytes, capacity, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(rn_chan), &bytes) ||

@@ -26,9 +26,11 @@ inner(rn_mutex *mutex)
 }
 
 static void
-set_holder(struct mutex *m, struct rn__task *task)
+set_holder(struct mutex *m, const struct rn__task *task)
 {
-    atomic_store_explicit(&m->object.holder, task, memory_order_relaxed);
+    atomic_store_explicit(&m->object.holder,
+                          task ? rn__task_handle(task).id : 0,
+                          memory_order_relaxed);
 }
 
 /* Take the queue bit; returns the other bits. */
@@ -124,7 +126,8 @@ bool
 rn__mutex_holds(rn_mutex *mutex, const struct rn__task *self)
 {
     return atomic_load_explicit(&inner(mutex)->object.holder,
-                                memory_order_relaxed) == self;
+                                memory_order_relaxed) ==
+           rn__task_handle(self).id;
 }
 
 int

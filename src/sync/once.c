@@ -51,11 +51,12 @@ run(struct once *o, struct rn__task *self, void (*fn)(void *), void *arg)
 {
     struct rn__list woken;
     rn__list_init(&woken);
-    atomic_store_explicit(&o->object.holder, self, memory_order_relaxed);
+    atomic_store_explicit(&o->object.holder, rn__task_handle(self).id,
+                          memory_order_relaxed);
     leave(o, RUNNING);
     fn(arg);
     enter(o);
-    atomic_store_explicit(&o->object.holder, NULL, memory_order_relaxed);
+    atomic_store_explicit(&o->object.holder, 0, memory_order_relaxed);
     rn__wait_claim_all(&o->queue, 0, &woken);
     leave(o, DONE);
     rn__fire_all(&woken);
@@ -94,7 +95,8 @@ rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
     }
     int error = deadline == RN_NOW ? -EAGAIN : rn__cancel_check(self);
     bool again =
-        atomic_load_explicit(&o->object.holder, memory_order_relaxed) == self;
+        atomic_load_explicit(&o->object.holder, memory_order_relaxed) ==
+        rn__task_handle(self).id;
     if (error || again)
         leave(o, RUNNING);
     if (again)

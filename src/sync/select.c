@@ -116,6 +116,15 @@ valid(const rn_arm *arms, size_t count, unsigned flags)
 }
 
 static void
+check_values(const rn_arm *arms, size_t count, const void *site)
+{
+    for (size_t i = 0; i < count; i++)
+        if (arms[i].kind == RN_ARM_KIND_SEND && arms[i].chan &&
+            arms[i].chan->elem_bytes && !arms[i].data)
+            rn__panic_at(site, "rn_select: arm %zu sends from NULL", i);
+}
+
+static void
 prepare_arm(struct call *call, uint32_t i)
 {
     rn_arm *arm = &call->arms[i];
@@ -168,8 +177,8 @@ ready(const struct call *call, rn_arm *arm)
     case RN_ARM_KIND_RECV:
         return arm->chan && rn__chan_can_recv(arm->chan);
     case RN_ARM_KIND_JOIN:
-        return !in->task || in->task == call->self || in->task->ended ||
-               !rn__task_is(in->task, arm->id);
+        return !in->task || in->task == call->self ||
+               !rn__task_is(in->task, arm->id) || in->task->ended;
     case RN_ARM_KIND_AT:
         return (rn_time)arm->id <= rn__rt_now(call->rt);
     default:
@@ -337,11 +346,14 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
 {
     struct rn__task *self = rn__self_in("rn_select");
     const void *site = rn__site();
+    if (count > 0)
+        rn__need(arms, "rn_select", site);
     if (!valid(arms, count, flags))
         return -EINVAL;
     if (count == 1 &&
         (arms->kind == RN_ARM_KIND_SEND || arms->kind == RN_ARM_KIND_RECV))
         return single(self, arms, deadline, site);
+    check_values(arms, count, site);
     struct call call = {arms, count, 0, RN_NEVER, -1, self, self->rt};
     for (size_t i = 0; i < count; i++)
         prepare_arm(&call, (uint32_t)i);

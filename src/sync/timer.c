@@ -30,11 +30,19 @@ expire(struct rn__timer *timer, struct rn__expired *out)
         rn__timer_again(rt, timer, when);
 }
 
+/* RN_NOW and other times before all times mean at once. */
+static rn_time
+start_time(struct rn__rt *rt, rn_time when)
+{
+    return when < 0 ? rn__rt_now(rt) : when;
+}
+
 int
 rn_timer_new(rn_time when, rn_time period, rn_timer **timer)
 {
     rn__self_in("rn_timer_new");
     struct rn__rt *rt = rn__rt_self();
+    rn__need(timer, "rn_timer_new", rn__site());
     if (period < 0)
         return -EINVAL;
     struct rn_timer *t = rn__alloc(rt, sizeof *t);
@@ -51,7 +59,7 @@ rn_timer_new(rn_time when, rn_time period, rn_timer **timer)
     }
     t->timer.expire = expire;
     rn__step(RN__TIMER_START, &t->object, rn__site());
-    rn__timer_restart(rt, &t->timer, when, period);
+    rn__timer_restart(rt, &t->timer, start_time(rt, when), period);
     *timer = t;
     return 0;
 }
@@ -73,6 +81,7 @@ rn_timer_free(rn_timer *timer)
 rn_chan *
 rn_timer_chan(const rn_timer *timer)
 {
+    rn__need(timer, "rn_timer_chan", rn__site());
     return timer->chan;
 }
 
@@ -94,5 +103,5 @@ rn_timer_reset(rn_timer *timer, rn_time when, rn_time period)
     if (period < 0)
         return -EINVAL;
     rn__step(RN__TIMER_START, &timer->object, rn__site());
-    return rn__timer_restart(rt, &timer->timer, when, period);
+    return rn__timer_restart(rt, &timer->timer, start_time(rt, when), period);
 }

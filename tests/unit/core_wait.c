@@ -186,7 +186,8 @@ run_trial(size_t capacity, bool expires)
     for (uint32_t n = rn__prng_below(&trial.random, 8); n > 0; n--)
         rn_yield();
     rn_scope_cancel(scope);
-    CHECK_EQ(rn_scope_close(scope), 0);
+    int ended = rn_scope_close(scope); /* some may not have begun */
+    CHECK(ended == 0 || ended == -ECANCELED || ended == -ETIMEDOUT);
     while (rn_chan_recv(trial.chan, &value, RN_NOW) == 0)
         atomic_fetch_add(&trial.received[value], 1);
     for (int i = 0; i < VALUES; i++)
@@ -261,7 +262,8 @@ RUN_TEST(wait_for_a_mutex_has_one_result)
         for (uint32_t n = rn__prng_below(&trial.random, 20); n > 0; n--)
             rn_yield();
         rn_scope_cancel(scope);
-        CHECK_EQ(rn_scope_close(scope), 0);
+        int ended = rn_scope_close(scope); /* some may not have begun */
+        CHECK(ended == 0 || ended == -ECANCELED || ended == -ETIMEDOUT);
         CHECK_EQ(rn_mutex_lock(&locks.mutex, RN_NOW), 0); /* it is free */
         rn_mutex_unlock(&locks.mutex);
     }
