@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCHEDULES_DEFAULT = 1000, SEED_DEFAULT = 1 };
+enum { SCHEDULES_DEFAULT = 1000, SEED_DEFAULT = 1, JOBS_MAX = 256 };
 
 static const char help[] =
     "NAME\n"
@@ -60,7 +60,8 @@ cores(void)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return CPU_COUNT(&set);
+    int count = CPU_COUNT(&set);
+    return count < JOBS_MAX ? count : JOBS_MAX;
 }
 
 /* Seconds until a limit is reached; -1: there is none. */
@@ -132,7 +133,7 @@ check(struct cli *cli, char **argv)
          &schedules_given},
         {"seconds", OPTION_SECONDS, &o->seconds, 0, 0, NULL},
         {"seed", OPTION_NUMBER, &o->seed, 0, UINT64_MAX, NULL},
-        {"jobs", OPTION_NUMBER, &jobs, 1, 4096, NULL},
+        {"jobs", OPTION_NUMBER, &jobs, 1, JOBS_MAX, NULL},
         {"steps", OPTION_NUMBER, &s.max_steps, 1, UINT64_MAX, NULL},
         {"leaks-ok", OPTION_FLAG, &s.leaks_ok, 0, 0, NULL},
         {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},

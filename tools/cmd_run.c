@@ -109,6 +109,7 @@ start(struct cli *cli, char *program)
     execv(program, argv);
     int e = errno;
     free(argv);
+    unsetenv("RUNNEL_STATS"); /* it was meant for the program */
     if (e == ENOEXEC)
         return cli_fail(cli, "%s: is not a program for this machine", program);
     if (e == ENOENT)

@@ -77,7 +77,7 @@ search_run(struct search *s)
         s->options.flags |= RN_SIM_LEAKS_OK;
     if (s->verify)
         s->options.flags |= RN_SIM_VERIFY;
-    s->options.max_steps = s->max_steps;
+    s->options.max_steps = s->options.max_instant_steps = s->max_steps;
     if (path)
         s->options.trace_path = path;
     char **argv = cli_argv(s->program, s->cli->args);

@@ -121,7 +121,9 @@ rn__report_fault(const struct rn__fault *fault)
     FILE *out = rt->env ? open_memstream(&text, &length) : stderr;
     if (!out)
         return false;
-    if (rt->env && !fault->overflow)
+    if (rt->env && !fault->overflow && fault->signal == SIGABRT)
+        fprintf(out, "aborted\n");
+    else if (rt->env && !fault->overflow)
         fprintf(out, "%s at address %p\n", strsignal(fault->signal),
                 fault->address);
     if (fault->overflow)

@@ -240,6 +240,17 @@ rn_stats_get(rn_stats *stats)
     rn__rt_stats(rn__rt_self(), stats);
 }
 
+/* `runnel run` waits for statistics: say why there are none. */
+static bool ran;
+
+__attribute__((destructor)) static void
+miss_run(void)
+{
+    if (!ran && getenv("RUNNEL_STATS"))
+        fprintf(stderr, "runnel: no statistics: the program ended without "
+                        "calling rn_run\n");
+}
+
 /* ---- for real ----------------------------------------------------------- */
 
 static void
@@ -309,6 +320,7 @@ int
 rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
 {
     rn_options o = *options;
+    ran = true;
     int error = rn__options_resolve(&o);
     if (error)
         return error;

@@ -20,12 +20,25 @@ wait_kind(const struct rn__task *task)
 
 /* ---- the tasks ---------------------------------------------------------- */
 
+/* Whether what it waits for names the task that must act. */
+static bool
+names_who(const struct rn__task *task)
+{
+    enum rn__kind kind = wait_kind(task);
+    return kind == RN__LOCK || kind == RN__ONCE || kind == RN__JOIN ||
+           kind == RN__SCOPE_CLOSE;
+}
+
 static void
 collect(struct rn__task *task, void *arg)
 {
     struct rn__graph *graph = arg;
-    if (rn__task_waits(task) && graph->count < RN__GRAPH_MAX)
+    if (!rn__task_waits(task) || names_who(task) != graph->exact)
+        return;
+    if (graph->count < RN__GRAPH_MAX)
         graph->tasks[graph->count++] = task;
+    else
+        graph->left_out++;
 }
 
 static int
@@ -180,6 +193,9 @@ rn__graph_make(struct rn__graph *graph, struct rn__rt *rt,
     graph->rt = rt;
     graph->events = events;
     graph->event_count = event_count;
+    graph->exact = true; /* those first, in case there are too many */
+    rn__task_each(rt, collect, graph);
+    graph->exact = false;
     rn__task_each(rt, collect, graph);
     for (size_t i = 0; i < graph->count; i++)
         edges(graph, i);

@@ -4,13 +4,15 @@
 
 #include "core/core.h"
 
-enum { RN__GRAPH_MAX = 64 };
+enum { RN__GRAPH_MAX = 512 };
 
 /* Zero it before rn__graph_make. */
 struct rn__graph {
     struct rn__task *tasks[RN__GRAPH_MAX]; /* the waiting ones, at most MAX */
     size_t count;
+    size_t left_out;                         /* waiting ones beyond MAX */
     bool edge[RN__GRAPH_MAX][RN__GRAPH_MAX]; /* [a][b]: b could wake a */
+    bool exact; /* which tasks are being collected */
     bool seen[RN__GRAPH_MAX];
     size_t path[RN__GRAPH_MAX];
     const size_t *cycle; /* indices into tasks; NULL: there is none */

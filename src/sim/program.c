@@ -49,12 +49,12 @@ judge(const struct rn__response *r)
 static char *
 story(const struct rn__response *r, const rn_sim_options *o)
 {
+    if (r->reported && r->text[0])
+        return rn__format("%s", r->text);
     if (r->timed_out)
         return rn__format("hang: the program ran for %.1f s without ending "
                           "the schedule\n",
                           (double)o->max_run_time / 1e9);
-    if (r->reported && r->text[0])
-        return rn__format("%s", r->text);
     if (WIFSIGNALED(r->status))
         return rn__format("crash: the program was ended by signal %d (%s)\n",
                           WTERMSIG(r->status), strsignal(WTERMSIG(r->status)));
@@ -167,6 +167,8 @@ take_back(struct search *s, struct rn__link *link)
         if (judge(r) != RN_SIM_PASS) {
             s->found = link->index;
             s->listed = copy_choices(&s->choices, link->shared);
+            free(s->told_text);
+            s->told_text = NULL;
             if (r->verdict == RN_SIM_NONDETERMINISM && r->reported)
                 s->told_text = story(r, s->options);
         }
@@ -211,19 +213,18 @@ finish(struct search *s)
 {
     rn_sim_report *report = s->report;
     struct rn__link *link = &s->links[0];
-    if (s->found == UINT64_MAX)
-        return s->options->trace_path ? tell(s, link, NULL, false) : 0;
+    if (s->found == UINT64_MAX) {
+        int error = s->options->trace_path ? tell(s, link, NULL, false) : 0;
+        free(report->text);
+        report->text = NULL;
+        return error;
+    }
     /* What other servers ran beyond it does not count. */
     report->schedules = s->found + 1;
     if (report->distinct > report->schedules)
         report->distinct = report->schedules;
     report->token = s->listed ? rn__token_write(&s->choices)
                               : rn__token_of_seed(report->seed);
-    if (report->verdict == RN_SIM_HANG) {
-        report->text =
-            story(&(struct rn__response){.timed_out = true}, s->options);
-        return 0;
-    }
     if (s->told_text) {
         report->text = s->told_text;
         s->told_text = NULL;
@@ -237,8 +238,15 @@ static int
 repeat(struct search *s, bool seeded, uint64_t seed)
 {
     struct rn__link *link = &s->links[0];
+    bool verifies = s->options->flags & RN_SIM_VERIFY;
     s->report->seed = seed;
     int error = tell(s, link, s->options->token, !seeded);
+    if (!error && verifies && copy_choices(&s->verified, link->shared) &&
+        (error = verify(s, link)) == 0 &&
+        link->shared->response.verdict == RN_SIM_NONDETERMINISM) {
+        free(s->report->text);
+        s->report->text = story(&link->shared->response, s->options);
+    }
     if (error)
         return error;
     const struct rn__response *r = &link->shared->response;
@@ -290,6 +298,8 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
     s.started = s.told = rn__os_now();
     s.links = calloc((size_t)resolved.jobs, sizeof *s.links);
     error = s.links ? run(&s, argv) : -ENOMEM;
+    if (error && !report->text)
+        report->text = rn__format("%s: %s", argv[0], strerror(-error));
     for (int i = 0; i < s.count; i++)
         rn__link_close(&s.links[i]);
     report->seconds = (double)(rn__os_now() - s.started) / 1e9;

@@ -67,9 +67,14 @@ rn__report_waiting(struct rn__world *world)
 static void
 print_task(struct rn__world *world, struct rn__task *task, FILE *out)
 {
+    void *site = (void *)(uintptr_t)atomic_load_explicit(&task->info.site,
+                                                         memory_order_relaxed);
+    char where[1][RN__SYMBOL_MAX] = {""};
+    if (site)
+        rn__os_symbols(&site, 1, where);
     fprintf(out, "  task %u \"%s\" waits ", rn__task_number(task), task->name);
     rn__dump_wait(&world->rt, task, true, out);
-    fputc('\n', out);
+    fprintf(out, ", at %s\n", where[0]);
 }
 
 static bool
@@ -100,8 +105,10 @@ print_cycle(struct rn__world *world, FILE *out)
                         rn__task_number(actor), actor->name);
         }
     } else if (graph->count > 0) {
-        fprintf(out, "no cycle: some task that was to act has ended, or "
-                     "never came to it\n");
+        fprintf(out,
+                "no cycle%s: some task that was to act has ended, or "
+                "never came to it\n",
+                graph->left_out ? " among those looked at" : "");
     }
     free(graph);
 }
@@ -163,7 +170,8 @@ rn__report_write(struct rn__world *world)
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return;
-    bool crashed = world->verdict == RN_SIM_CRASH;
+    /* Then this is a task's stack: nothing may be entered from here. */
+    bool crashed = rn__current(&world->worker) != NULL;
     rn__task_each(&world->rt, keep_name, world);
     fprintf(out, "%s: %s\n", rn_sim_verdict_name(world->verdict),
             world->message ? world->message : "");
@@ -172,7 +180,7 @@ rn__report_write(struct rn__world *world)
             (unsigned long long)world->steps, (double)world->now / 1e9);
     if (world->verdict == RN_SIM_DEADLOCK || world->verdict == RN_SIM_LEAK)
         print_cycle(world, out);
-    if (world->rt.root.live > 0) {
+    if (world->rt.root.live > 0 && rn__world_self() == world) {
         fprintf(out, "tasks:\n");
         rn__dump(&world->rt, !crashed, out);
     }

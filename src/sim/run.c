@@ -14,6 +14,7 @@ rn_run(const rn_options *options, rn_task_fn *main_fn, void *arg)
     if (!world)
         return rn__rt_run_real(options ? options : &defaults, main_fn, arg);
     int result = rn__world_run(world, main_fn, arg);
-    rn__server_report(world, false);
+    if (world->verdict != RN_SIM_PASS)
+        rn__server_report(world, false);
     return result;
 }

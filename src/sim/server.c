@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,6 +21,7 @@
 static struct rn__shared *shared;
 static int channel = -1; /* to the searcher */
 static struct rn__world *child_world;
+static pid_t child_pid;
 
 /* ---- meeting the searcher ----------------------------------------------- */
 
@@ -84,12 +86,28 @@ free_outside(void *memory)
     return rn__arena_free(&child_world->arena, memory);
 }
 
+/* The program ends by itself, after its last rn_run or from inside a task. */
+static void
+at_exit(int status, void *arg)
+{
+    struct rn__world *world = child_world;
+    (void)arg;
+    if (getpid() != child_pid || shared->response.reported)
+        return; /* a child of the child; or all has been said */
+    if (status != 0)
+        rn__world_exited(world, status);
+    rn__server_report(world, false);
+}
+
 static void
 begin_child(struct rn__world *world)
 {
     static struct rn__choices replay;
     const struct rn__request *request = &shared->request;
     close(channel);
+    child_pid = getpid();
+    setpgid(0, 0);                    /* what it starts ends with it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* and it with the server */
     if (request->options.flags & RN_SIM_QUIET)
         silence();
     if (request->replay) {
@@ -101,6 +119,7 @@ begin_child(struct rn__world *world)
     rn__world_begin(world, request->seed, request->replay ? &replay : NULL);
     child_world = world;
     rn__free_outside = free_outside;
+    on_exit(at_exit, NULL);
 }
 
 static void
@@ -140,7 +159,7 @@ rn__server_report(struct rn__world *world, bool signal)
     const struct rn__request *request = &shared->request;
     if (request->keep)
         keep_events(world);
-    if (request->compare)
+    if (request->compare && !signal)
         rn__verify(world, shared->events, shared->event_count,
                    shared->event_digest);
     if (request->trace_path[0])
@@ -168,7 +187,7 @@ rn__world_crashed(struct rn__world *world)
 
 /* ---- the server --------------------------------------------------------- */
 
-/* Whether a child has ended within the time limit. */
+/* Whether a child ends within the time limit. */
 static bool
 ends(pid_t child, int timeout_ms)
 {
@@ -184,16 +203,30 @@ ends(pid_t child, int timeout_ms)
     return n != 0;
 }
 
+/* Wait for a child, but not for ever: a hanging one is first made to say where
+ * it hangs. */
 static void
 await(pid_t child)
 {
+    enum { LAST_WORDS_MS = 2000 };
     struct rn__response *r = &shared->response;
     if (!ends(child, rn__poll_timeout(shared->request.options.max_run_time))) {
         r->timed_out = true;
-        kill(child, SIGKILL);
+        kill(child, SIGABRT);
+        if (!ends(child, LAST_WORDS_MS))
+            kill(child, SIGKILL);
     }
     while (waitpid(child, &r->status, 0) < 0 && errno == EINTR)
         ;
+    kill(-child, SIGKILL); /* what it has started and left */
+}
+
+static void
+forget_response(void)
+{
+    struct rn__response *r = &shared->response;
+    memset(r, 0, offsetof(struct rn__response, text));
+    r->text[0] = 0;
 }
 
 /* Returns in a child, never in the server. */
@@ -202,9 +235,7 @@ serve(struct rn__world *world)
 {
     char byte;
     while (recv(channel, &byte, 1, 0) == 1) {
-        shared->response.reported = shared->response.timed_out = false;
-        shared->response.status = shared->response.trace_error = 0;
-        shared->response.text[0] = 0;
+        forget_response();
         fflush(NULL); /* a child must not print what the server holds back */
         pid_t child = fork();
         if (child == 0) {
@@ -212,7 +243,7 @@ serve(struct rn__world *world)
             return;
         }
         if (child < 0)
-            shared->response.trace_error = -errno;
+            shared->response.fork_error = -errno;
         else
             await(child);
         if (!say(RN__DONE))
@@ -237,4 +268,10 @@ rn__server_world(void)
         _exit(1);
     serve(world);
     return world;
+}
+
+bool
+rn__server_timed_out(void)
+{
+    return child_world && shared->response.timed_out;
 }

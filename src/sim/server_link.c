@@ -16,6 +16,20 @@ enum { CHOICES_MAX = 1 << 24 };
 
 /* ---- starting ----------------------------------------------------------- */
 
+/* A descriptor below 3 (the caller's were closed) would be taken for standard
+ * input or output by the program. */
+static int
+above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return moved;
+}
+
 static int
 make_shared(struct rn__link *link, const rn_sim_options *options)
 {
@@ -23,7 +37,7 @@ make_shared(struct rn__link *link, const rn_sim_options *options)
     if (room > CHOICES_MAX)
         room = CHOICES_MAX;
     link->bytes = sizeof(struct rn__shared) + room * sizeof(uint32_t);
-    link->memory = memfd_create("runnel", 0);
+    link->memory = above_standard(memfd_create("runnel", 0));
     if (link->memory < 0 || ftruncate(link->memory, (off_t)link->bytes) < 0)
         return -errno;
     void *at = mmap(NULL, link->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -102,6 +116,7 @@ await_hello(struct rn__link *link, const rn_sim_options *o, const char *program,
     }
     if (recv(link->socket, &byte, 1, 0) == 1 && byte == RN__HELLO)
         return 0;
+    kill(link->pid, byte ? SIGKILL : 0); /* if not ended, then out of step */
     return explain_end(link, program, why);
 }
 
@@ -110,6 +125,10 @@ start(struct rn__link *link, char *const argv[])
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+        return -errno;
+    pair[0] = above_standard(pair[0]);
+    pair[1] = above_standard(pair[1]);
+    if (pair[0] < 0 || pair[1] < 0)
         return -errno;
     fcntl(pair[0], F_SETFD, FD_CLOEXEC);
     fflush(NULL);
@@ -173,7 +192,9 @@ rn__link_wait(struct rn__link *link)
     while ((n = recv(link->socket, &byte, 1, 0)) < 0 && errno == EINTR)
         ;
     link->busy = false;
-    return n == 1 && byte == RN__DONE ? 0 : -EPIPE;
+    if (n != 1 || byte != RN__DONE)
+        return -EPIPE;
+    return link->shared->response.fork_error;
 }
 
 void

@@ -53,9 +53,10 @@ struct rn__response {
     uint64_t steps, digest, waiting, diverged;
     rn_time time;
     int trace_error;
-    char text[RN__SHARED_TEXT];
-    int status;     /* of the child, as waitpid gives it */
-    bool timed_out; /* it was killed after options.max_run_time */
+    int fork_error;             /* there was no child at all */
+    int status;                 /* of the child, as waitpid gives it */
+    bool timed_out;             /* it was ended after options.max_run_time */
+    char text[RN__SHARED_TEXT]; /* last */
 };
 
 struct rn__shared {

@@ -52,6 +52,7 @@ struct rn__world {
 
     struct rn__event *events;
     size_t event_count, event_room;
+    bool full; /* events had to be left out */
     uint64_t digest;
     char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */
 
@@ -125,6 +126,10 @@ uint64_t rn__report_waiting(struct rn__world *world);
 /* Write the trace of the last schedule to path. 0 or a negative errno. */
 int rn__world_trace(struct rn__world *world, const char *path,
                     const char *token);
+/* The program exits with a status other than 0. */
+void rn__world_exited(struct rn__world *world, int status);
+/* Whether the searcher's time limit is why a signal ends this program. */
+bool rn__server_timed_out(void);
 /* A fatal signal has ended the schedule; the process dies after this. */
 void rn__world_crashed(struct rn__world *world);
 /* Remember the name of a task that ends. */
@@ -146,8 +151,8 @@ void rn__verify(struct rn__world *world, const struct rn__event *events,
 /* In a program started to be searched: serve requests, and return in the child
  * that is to run a schedule, with its world; NULL in any other program. */
 struct rn__world *rn__server_world(void);
-/* The schedule's rn_run has returned, or a signal ends it. Does not return if
- * there is a finding, unless a signal is to end the process. */
+/* The schedule is over: there is a finding, the program ends, or a signal ends
+ * it. Does not return if there is a finding, unless a signal is to end it. */
 void rn__server_report(struct rn__world *world, bool signal);
 
 #endif

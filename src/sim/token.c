@@ -17,7 +17,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "abcdefghijklmnopqrstuvwxyz0123456789-_";
 static const char version[] = "1-";
 
-enum { CHECK = 4, LIST_MAX = 16 << 20 };
+enum { CHECK = 4, LIST_MAX = 16 << 20, FILE_MAX = 64 << 20 };
 
 /* ---- lists and bytes ---------------------------------------------------- */
 
@@ -246,10 +246,13 @@ read_file(const char *path, char **why)
                           strerror(errno));
         return NULL;
     }
-    char *text = NULL;
-    size_t room = 0;
-    if (getline(&text, &room, file) <= 0) {
-        *why = rn__format("the token file %s is empty", path);
+    char *text = calloc(1, FILE_MAX + 1);
+    size_t length = text ? fread(text, 1, FILE_MAX + 1, file) : 0;
+    if (length == 0 || length > FILE_MAX) {
+        *why = rn__format("the token file %s %s", path,
+                          ferror(file) ? "cannot be read"
+                          : length     ? "is too long"
+                                       : "is empty");
         free(text);
         text = NULL;
     }

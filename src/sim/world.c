@@ -42,6 +42,8 @@ record(struct rn__world *world, uint32_t task, enum rn__kind kind,
     if (world->event_count < world->event_room)
         world->events[world->event_count++] =
             rn__event_make(world->now, task, kind, object, site);
+    else
+        world->full = true; /* the next step ends the schedule */
 }
 
 static uint32_t
@@ -130,6 +132,7 @@ choose(struct rn__rt *rt, uint32_t n)
     if (n < 2 || world->waiting_to_explore)
         return 0;
     uint32_t choice = choose_free(world, n);
+    world->digest = rn__mix64(world->digest + ((uint64_t)n << 32 | choice));
     if (!rn__choices_add(&world->choices, choice))
         finish(world, RN_SIM_MEMORY_LIMIT, NULL,
                rn__format("no memory for the list of choices"));
@@ -191,13 +194,16 @@ count_step(struct rn__world *world, const void *site)
 {
     const rn_sim_options *o = &world->options;
     world->steps++;
-    if (world->steps > o->max_steps)
+    if (world->full)
+        rn__world_fail(world, RN_SIM_STEP_LIMIT, site, "more than %zu events",
+                       world->event_room);
+    else if (world->steps > o->max_steps)
         rn__world_fail(world, RN_SIM_STEP_LIMIT, site,
                        "no end after %llu steps",
                        (unsigned long long)o->max_steps);
     else if (++world->instant_steps > o->max_instant_steps)
         rn__world_fail(world, RN_SIM_NO_PROGRESS, site,
-                       "no progress: %llu steps in one instant",
+                       "%llu steps in one instant",
                        (unsigned long long)o->max_instant_steps);
 }
 
@@ -360,8 +366,21 @@ crash(struct rn__rt *rt, int signal, const char *text)
 {
     struct rn__world *world = world_of(rt);
     (void)signal;
-    finish(world, RN_SIM_CRASH, NULL, text ? rn__format("%s", text) : NULL);
+    bool hang = rn__server_timed_out();
+    finish(world, hang ? RN_SIM_HANG : RN_SIM_CRASH, NULL,
+           rn__format("%s%s", hang ? "it ran for too long; it was at\n" : "",
+                      text));
     rn__world_crashed(world);
+}
+
+void
+rn__world_exited(struct rn__world *world, int status)
+{
+    world->over = false; /* its last rn_run had ended well */
+    finish(world, RN_SIM_FAILED, NULL,
+           rn__format("the program's exit status is %d", status));
+    if (world->want_text)
+        rn__report_write(world);
 }
 
 const struct rn__env rn__sim_env = {step,        note, number, choose,
@@ -384,6 +403,7 @@ rn__world_begin(struct rn__world *world, uint64_t seed,
     world->now = 0;
     world->steps = world->instant_steps = 0;
     world->event_count = 0;
+    world->full = false;
     world->digest = 0;
     world->over = world->waiting_to_explore = false;
     world->verdict = RN_SIM_PASS;
