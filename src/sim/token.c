@@ -255,6 +255,8 @@ read_file(const char *path, char **why)
                                        : "is empty");
         free(text);
         text = NULL;
+    } else {
+        text[strcspn(text, "\n")] = 0;
     }
     fclose(file);
     return text;

@@ -400,7 +400,7 @@ static void
 mix_on(int workers)
 {
     rn_options options = {.workers = workers};
-    atomic_store(&rounds, test_count(8000));
+    atomic_store(&rounds, test_count(12000));
     CHECK_EQ(rn_run(&options, mix, NULL), 0);
 }
 
