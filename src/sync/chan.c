@@ -164,48 +164,30 @@ rn_chan_unref(rn_chan *chan)
 }
 
 int
-rn__chan_send(struct rn__task *self, rn_chan *chan, const void *elem,
-              rn_time deadline, const void *site)
+rn__chan_operate(struct rn__task *self, const struct rn__chanop *op,
+                 const void *site)
 {
+    rn_chan *chan = op->chan;
+    bool send = op->kind == RN__SEND, try = op->deadline == RN_NOW;
     struct rn__waiter *wake;
-    rn__step(RN__SEND, chan ? &chan->object : NULL, site);
-    if (deadline != RN_NOW && rn__cancel_check(self))
+    rn__step(op->kind, chan ? &chan->object : NULL, site);
+    if (!try && rn__cancel_check(self))
         return -ECANCELED;
     if (!chan)
-        return rn__wait_forever(self, RN__SEND, site, deadline);
-    if (chan->elem_bytes)
-        rn__need(elem, "rn_chan_send", site);
+        return rn__wait_forever(self, op->kind, site, op->deadline);
+    if (send && chan->elem_bytes)
+        rn__need(op->elem, "rn_chan_send", site);
     rn__lock(&chan->lock);
-    int result = rn__chan_try_send(chan, elem, &wake);
-    if (result == -EAGAIN && deadline != RN_NOW) {
-        struct rn__waitspec spec = {RN__SEND,       &chan->object,
-                                    site,           &chan->lock,
-                                    &chan->senders, (void *)(uintptr_t)elem};
-        result = rn__wait_one(self, &spec, deadline);
-        return result < 0 ? result : self->wait_status;
-    }
-    rn__unlock(&chan->lock);
-    if (wake)
-        rn__fire(wake->task);
-    return result;
-}
-
-int
-rn__chan_recv(struct rn__task *self, rn_chan *chan, void *elem,
-              rn_time deadline, const void *site)
-{
-    struct rn__waiter *wake;
-    rn__step(RN__RECV, chan ? &chan->object : NULL, site);
-    if (deadline != RN_NOW && rn__cancel_check(self))
-        return -ECANCELED;
-    if (!chan)
-        return rn__wait_forever(self, RN__RECV, site, deadline);
-    rn__lock(&chan->lock);
-    int result = rn__chan_try_recv(chan, elem, &wake);
-    if (result == -EAGAIN && deadline != RN_NOW) {
-        struct rn__waitspec spec = {RN__RECV,    &chan->object,    site,
-                                    &chan->lock, &chan->receivers, elem};
-        result = rn__wait_one(self, &spec, deadline);
+    int result = send ? rn__chan_try_send(chan, op->elem, &wake)
+                      : rn__chan_try_recv(chan, op->elem, &wake);
+    if (result == -EAGAIN && !try) {
+        struct rn__waitspec spec = {op->kind,
+                                    &chan->object,
+                                    site,
+                                    &chan->lock,
+                                    send ? &chan->senders : &chan->receivers,
+                                    op->elem};
+        result = rn__wait_one(self, &spec, op->deadline);
         return result < 0 ? result : self->wait_status;
     }
     rn__unlock(&chan->lock);
@@ -217,15 +199,15 @@ rn__chan_recv(struct rn__task *self, rn_chan *chan, void *elem,
 int
 rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
 {
-    return rn__chan_send(rn__self_in("rn_chan_send"), chan, elem, deadline,
-                         rn__site());
+    struct rn__chanop op = {RN__SEND, chan, (void *)(uintptr_t)elem, deadline};
+    return rn__chan_operate(rn__self_in("rn_chan_send"), &op, rn__site());
 }
 
 int
 rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
 {
-    return rn__chan_recv(rn__self_in("rn_chan_recv"), chan, elem, deadline,
-                         rn__site());
+    struct rn__chanop op = {RN__RECV, chan, elem, deadline};
+    return rn__chan_operate(rn__self_in("rn_chan_recv"), &op, rn__site());
 }
 
 static void

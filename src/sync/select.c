@@ -331,10 +331,9 @@ wait(const struct call *call, const void *site, rn_time deadline)
 static int
 single(struct rn__task *self, rn_arm *arm, rn_time deadline, const void *site)
 {
-    int result =
-        arm->kind == RN_ARM_KIND_SEND
-            ? rn__chan_send(self, arm->chan, arm->data, deadline, site)
-            : rn__chan_recv(self, arm->chan, arm->data, deadline, site);
+    struct rn__chanop op = {arm->kind == RN_ARM_KIND_SEND ? RN__SEND : RN__RECV,
+                            arm->chan, arm->data, deadline};
+    int result = rn__chan_operate(self, &op, site);
     if (result != 0 && result != -EPIPE)
         return result;
     arm->result = result;

@@ -29,11 +29,17 @@ int rn__chan_try_recv(rn_chan *chan, void *elem, struct rn__waiter **wake);
 bool rn__chan_can_send(rn_chan *chan);
 bool rn__chan_can_recv(rn_chan *chan);
 
-/* As rn_chan_send and rn_chan_recv, for the caller at site. */
-int rn__chan_send(struct rn__task *self, rn_chan *chan, const void *elem,
-                  rn_time deadline, const void *site);
-int rn__chan_recv(struct rn__task *self, rn_chan *chan, void *elem,
-                  rn_time deadline, const void *site);
+/* A send or a receive. */
+struct rn__chanop {
+    enum rn__kind kind; /* SEND, RECV */
+    rn_chan *chan;      /* NULL: never possible */
+    void *elem;
+    rn_time deadline;
+};
+
+/* Do it as rn_chan_send and rn_chan_recv promise, for the caller at site. */
+int rn__chan_operate(struct rn__task *self, const struct rn__chanop *op,
+                     const void *site);
 
 /* Lock, send if possible, unlock; who is to be fired goes to woken. */
 void rn__chan_offer(rn_chan *chan, const void *elem, struct rn__list *woken);
