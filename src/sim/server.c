@@ -136,7 +136,7 @@ respond(struct rn__world *world)
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
     size_t count = world->choices.count;
-    if (count <= shared->choice_room)
+    if (count > 0 && count <= shared->choice_room)
         memmove(shared->choices, world->choices.list,
                 count * sizeof *shared->choices);
     shared->choice_count = count <= shared->choice_room ? count : SIZE_MAX;

@@ -203,7 +203,8 @@ rn__link_put_choices(struct rn__link *link, const struct rn__choices *choices)
     size_t count = choices->count;
     if (count > link->shared->choice_room)
         count = link->shared->choice_room;
-    memcpy(link->shared->choices, choices->list,
-           count * sizeof *link->shared->choices);
+    if (count > 0)
+        memcpy(link->shared->choices, choices->list,
+               count * sizeof *link->shared->choices);
     link->shared->choice_count = count;
 }
