@@ -241,12 +241,12 @@ rn_stats_get(rn_stats *stats)
 }
 
 /* `runnel run` waits for statistics: say why there are none. */
-static bool ran;
+static _Atomic bool ran;
 
 __attribute__((destructor)) static void
 miss_run(void)
 {
-    if (!ran && getenv("RUNNEL_STATS"))
+    if (!atomic_load(&ran) && getenv("RUNNEL_STATS"))
         fprintf(stderr, "runnel: no statistics: the program ended without "
                         "calling rn_run\n");
 }
@@ -320,7 +320,7 @@ int
 rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
 {
     rn_options o = *options;
-    ran = true;
+    atomic_store(&ran, true);
     int error = rn__options_resolve(&o);
     if (error)
         return error;
