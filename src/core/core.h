@@ -216,7 +216,8 @@ struct rn__timer {
 
 struct rn__expired {
     struct rn__list waiters; /* claimed waiters of channels */
-    struct rn__task *tasks;  /* claimed tasks, by task.next */
+    struct rn__task *tasks;  /* claimed tasks, by task.next, first first */
+    struct rn__task **tasks_end;
     struct rn_scope *scopes; /* pinned scopes to cancel, by expired_next */
 };
 

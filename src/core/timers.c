@@ -137,7 +137,7 @@ rn__timers_run(struct rn__rt *rt, rn_time now)
     /* acquire: a hint; exact again under the lock */
     if (atomic_load_explicit(&timers->next, memory_order_acquire) > now)
         return 0;
-    struct rn__expired out = {{NULL, NULL}, NULL, NULL};
+    struct rn__expired out = {.tasks_end = &out.tasks};
     size_t count = 0;
     rn__lock(&timers->lock);
     struct rn__heap_node *min;
@@ -154,7 +154,7 @@ rn__timers_run(struct rn__rt *rt, rn_time now)
 void
 rn__timer_expire(struct rn__rt *rt, struct rn__timer *timer)
 {
-    struct rn__expired out = {{NULL, NULL}, NULL, NULL};
+    struct rn__expired out = {.tasks_end = &out.tasks};
     rn__lock(&rt->timers.lock);
     expire_one(&rt->timers, timer, &out);
     publish_next(&rt->timers);

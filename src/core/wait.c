@@ -232,8 +232,9 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn__task *task = rn__container_of(timer, struct rn__task, timer);
     if (rn__wait_claim(task, -ETIMEDOUT, false)) {
-        task->next = out->tasks;
-        out->tasks = task;
+        task->next = NULL;
+        *out->tasks_end = task;
+        out->tasks_end = &task->next;
     }
 }
 

@@ -14,7 +14,8 @@
  *
  * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
  * work, so under idle_lock this is exact. Tasks without memory for a stack do
- * not count as work: a worker has tried before it went to sleep.
+ * not count as work: a worker has tried before it went to sleep, and one that
+ * keeps free stacks is woken first.
  */
 #include "core/core.h"
 
@@ -162,6 +163,19 @@ rn__worker_stop_all(struct rn__rt *rt)
     }
 }
 
+/* Under idle_lock, all asleep: a sleeper that keeps a stack while tasks starve
+ * for one; NULL: none. */
+static struct rn__worker *
+hoarder(struct rn__rt *rt)
+{
+    if (atomic_load(&rt->starved_count) == 0)
+        return NULL;
+    for (int i = 0; i < rt->worker_count; i++)
+        if (rt->workers[i].stacks)
+            return &rt->workers[i];
+    return NULL;
+}
+
 static bool
 deadlocked(struct rn__rt *rt)
 {
@@ -169,9 +183,16 @@ deadlocked(struct rn__rt *rt)
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
                 !queued_work(rt) && atomic_load(&rt->timers.next) == RN_NEVER &&
                 !atomic_load(&rt->stop) && !rt->deadlocked;
+    struct rn__worker *other = dead ? hoarder(rt) : NULL;
+    if (other)
+        dead = false;
     if (dead)
         rt->deadlocked = true;
     rn__unlock(&rt->idle_lock);
+    if (other) {
+        atomic_store_explicit(&other->wake, 1, memory_order_release);
+        rn__os_wake(&other->wake, 1);
+    }
     return dead;
 }
 
