@@ -43,7 +43,8 @@ RN_API RN_MUST_USE int rn_scope_open(rn_time deadline, rn_scope **scope);
  * -ECANCELED if it, or a scope around it, was cancelled and a task ended
  * because of that; else 0.
  * Order: all its tasks did is visible to the caller.
- * Panics: if the caller did not open it, or another is open inside it.
+ * Panics: if the caller did not open it, another is open inside it, or a select
+ * still waits for its cancel.
  */
 RN_API int rn_scope_close(rn_scope *scope);
 

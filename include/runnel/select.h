@@ -26,7 +26,8 @@ typedef enum rn_arm_kind {
     RN_ARM_KIND_SEND,     /* a send that can be done */
     RN_ARM_KIND_RECV,     /* a receive that can be done */
     RN_ARM_KIND_JOIN,     /* a task that has ended */
-    RN_ARM_KIND_AT        /* a point in time */
+    RN_ARM_KIND_AT,       /* a point in time */
+    RN_ARM_KIND_SCOPE     /* a scope that is cancelled */
 } rn_arm_kind;
 
 /* One arm. Make it with an initialiser below; result is set by rn_select. */
@@ -34,7 +35,8 @@ typedef struct rn_arm {
     rn_arm_kind kind;
     int result;    /* of the chosen arm: as the single call returns */
     rn_chan *chan; /* SEND, RECV; NULL is never ready */
-    void *data;    /* SEND: the value. RECV: where to. JOIN: int result */
+    void *data;    /* SEND: the value. RECV: where to. JOIN: int result.
+                      SCOPE: the scope; NULL is never ready */
     uint64_t id;   /* JOIN: task id. AT: the time */
     uintptr_t rn__opaque[9]; /* the library's, while the call lasts */
 } rn_arm;
@@ -50,6 +52,8 @@ typedef struct rn_arm {
     { RN_ARM_KIND_JOIN, 0, NULL, (result), (task).id, { 0 } }
 #define RN_ARM_AT(when) \
     { RN_ARM_KIND_AT, 0, NULL, NULL, (uint64_t)(when), { 0 } }
+#define RN_ARM_SCOPE(scope) \
+    { RN_ARM_KIND_SCOPE, 0, NULL, (scope), 0, { 0 } }
 /* clang-format on */
 
 /* Among ready arms take the first instead of a random one. */

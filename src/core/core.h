@@ -15,7 +15,8 @@
  * LOCK ORDER, outer to inner:
  *   rt.cancel_lock -> scope.lock;  task.lock -> scope.lock;
  *   scope.lock -> timers.lock -> chan.lock -> rt.lock, rt.idle_lock;
- *   select: all its chan.locks and task.locks, in address order.
+ *   select: all its chan.locks, task.locks and scope.watch_locks, in address
+ *   order; nothing is locked inside a watch_lock.
  *   No lock is held across a task switch or a call of user code.
  */
 #ifndef RN_CORE_H
@@ -363,6 +364,8 @@ struct rn_scope {
     struct rn__list inner;      /* scopes right inside; lock */
     struct rn__list tasks;      /* live tasks; lock */
     struct rn__list ended;      /* tasks kept for a join; lock */
+    struct rn__lock watch_lock;
+    struct rn__list watchers;   /* selects; watch_lock */
     struct rn__list closers;    /* waiter of close; lock */
     size_t live;                /* length of tasks; lock */
     bool closing;               /* lock */

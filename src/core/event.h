@@ -27,6 +27,7 @@
     X(ARM_SEND, "arm send", "chan")        \
     X(ARM_RECV, "arm recv", "chan")        \
     X(ARM_JOIN, "arm join", "task")        \
+    X(ARM_SCOPE, "arm cancel", "scope")    \
     X(ARM_AT, "arm at", "")                \
     X(LOCK, "lock", "mutex")               \
     X(UNLOCK, "unlock", "mutex")           \

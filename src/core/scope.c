@@ -26,6 +26,7 @@ rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
     rn__list_init(&scope->tasks);
     rn__list_init(&scope->ended);
     rn__list_init(&scope->closers);
+    rn__list_init(&scope->watchers);
 }
 
 void
@@ -87,6 +88,19 @@ wake(struct rn__task *task)
         rn__fire(task);
 }
 
+/* A select looks at the mark and joins the watchers under watch_lock; the mark
+ * came before this, so it has seen the one or is seen here. */
+static void
+wake_watchers(struct rn_scope *scope)
+{
+    struct rn__list woken;
+    rn__list_init(&woken);
+    rn__lock(&scope->watch_lock);
+    rn__wait_claim_all(&scope->watchers, 0, &woken);
+    rn__unlock(&scope->watch_lock);
+    rn__fire_all(&woken);
+}
+
 static void
 wake_tasks(struct rn_scope *scope)
 {
@@ -110,8 +124,10 @@ rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
     scope->work_next = NULL;
     mark_below(scope);
     rn__os_fence_all(); /* see the head of wait.c */
-    for (struct rn_scope *s = scope; s; s = s->work_next)
+    for (struct rn_scope *s = scope; s; s = s->work_next) {
         wake_tasks(s);
+        wake_watchers(s);
+    }
     rn__unlock(&rt->cancel_lock);
     while (scope) {
         struct rn_scope *next = scope->work_next;
@@ -300,6 +316,11 @@ rn_scope_close(rn_scope *scope)
     rn__unlock(&scope->parent->lock);
     self->scope = scope->parent;
     wait_unpinned(scope);
+    rn__lock(&scope->watch_lock);
+    bool watched = rn__wait_any(&scope->watchers);
+    rn__unlock(&scope->watch_lock);
+    if (watched)
+        rn__panic_at(site, "rn_scope_close of a scope a select waits for");
     int result = status(scope);
     rn__free(rt, scope);
     return result;

@@ -110,7 +110,7 @@ valid(const rn_arm *arms, size_t count, unsigned flags)
     if (count > RN_SELECT_MAX || (flags & ~RN_SELECT_ORDERED))
         return false;
     for (size_t i = 0; i < count; i++)
-        if ((unsigned)arms[i].kind > RN_ARM_KIND_AT)
+        if ((unsigned)arms[i].kind > RN_ARM_KIND_SCOPE)
             return false;
     return true;
 }
@@ -136,6 +136,9 @@ prepare_arm(struct call *call, uint32_t i)
     } else if (arm->kind == RN_ARM_KIND_JOIN) {
         in->task = rn__task_record(call->rt, arm->id);
         in->lock = in->task ? &in->task->lock : NULL;
+    } else if (arm->kind == RN_ARM_KIND_SCOPE) {
+        struct rn_scope *scope = arm->data;
+        in->lock = scope ? &scope->watch_lock : NULL;
     } else if (arm->kind == RN_ARM_KIND_AT) {
         rn_time at = (rn_time)arm->id;
         if (at < call->at || call->at_arm < 0) {
@@ -150,8 +153,9 @@ prepare_arm(struct call *call, uint32_t i)
 static void
 announce(const struct call *call, const void *site)
 {
-    static const enum rn__kind kinds[] = {RN__NONE, RN__ARM_SEND, RN__ARM_RECV,
-                                          RN__ARM_JOIN, RN__ARM_AT};
+    static const enum rn__kind kinds[] = {RN__NONE,     RN__ARM_SEND,
+                                          RN__ARM_RECV, RN__ARM_JOIN,
+                                          RN__ARM_AT,   RN__ARM_SCOPE};
     for (size_t i = 0; i < call->count; i++) {
         rn_arm *arm = &call->arms[i];
         struct rn__object *object = NULL;
@@ -161,6 +165,8 @@ announce(const struct call *call, const void *site)
             object = &arm->chan->object;
         else if (arm->kind == RN_ARM_KIND_JOIN && inner(arm)->task)
             object = &inner(arm)->task->object;
+        else if (arm->kind == RN_ARM_KIND_SCOPE && arm->data)
+            object = &((struct rn_scope *)arm->data)->object;
         rn__note(kinds[arm->kind], object, site);
     }
     rn__step(RN__SELECT, NULL, site);
@@ -179,6 +185,8 @@ ready(const struct call *call, rn_arm *arm)
     case RN_ARM_KIND_JOIN:
         return !in->task || in->task == call->self ||
                !rn__task_is(in->task, arm->id) || in->task->ended;
+    case RN_ARM_KIND_SCOPE:
+        return arm->data && rn__scope_cancelled(arm->data);
     case RN_ARM_KIND_AT:
         return (rn_time)arm->id <= rn__rt_now(call->rt);
     default:
@@ -282,6 +290,8 @@ queue_all(const struct call *call)
             queue = &arm->chan->senders;
         else if (arm->kind == RN_ARM_KIND_RECV)
             queue = &arm->chan->receivers;
+        else if (arm->kind == RN_ARM_KIND_SCOPE)
+            queue = &((struct rn_scope *)arm->data)->watchers;
         else
             queue = &in->task->joiners;
         rn__wait_add(queue, &in->waiter, call->self, (int)i, arm->data);
