@@ -10,7 +10,8 @@
  * The arms are looked at in one moment: none is reported as not ready that
  * was ready throughout. Among several ready arms one is chosen uniformly (in
  * the simulator: by the schedule). The same channel may stand in any number of
- * arms, in both directions; a select never receives its own value.
+ * arms, in both directions; a select never receives its own value. What an arm
+ * names must live until the call has returned.
  */
 #ifndef RUNNEL_SELECT_H
 #define RUNNEL_SELECT_H

@@ -90,7 +90,7 @@ inject(struct rn__rt *rt, struct rn__task *task)
     rn__lock(&rt->lock);
     *rt->injected_end = task;
     rt->injected_end = &task->next;
-    /* seq_cst: as the tail of a run queue */
+    /* published by this; the fence in offer puts it before the look there */
     atomic_fetch_add(&rt->injected_count, 1);
     rn__unlock(&rt->lock);
 }

@@ -56,7 +56,8 @@ static bool
 mark(struct rn_scope *scope, uint32_t reason)
 {
     uint32_t no = RN__CANCEL_NO;
-    /* seq_cst: before the looks at waits; partners with rn__wait_open */
+    /* The heavy fence in rn__scope_cancel puts it before the looks at waits;
+     * release: what led to the cancel is visible to who sees it. */
     return atomic_compare_exchange_strong(&scope->cancelled, &no, reason);
 }
 

@@ -133,6 +133,14 @@ get_up(struct rn__worker *worker)
     rn__unlock(&rt->idle_lock);
 }
 
+static void
+rouse(struct rn__worker *worker)
+{
+    /* seq_cst: after stop; partners with the look in sleep_until_woken */
+    atomic_store(&worker->wake, 1);
+    rn__os_wake(&worker->wake, 1);
+}
+
 void
 rn__worker_wake_one(struct rn__rt *rt)
 {
@@ -148,19 +156,15 @@ rn__worker_wake_one(struct rn__rt *rt)
     rn__unlock(&rt->idle_lock);
     if (!worker)
         return;
-    /* release: partners with the futex word's load in sleep */
-    atomic_store_explicit(&worker->wake, 1, memory_order_release);
-    rn__os_wake(&worker->wake, 1);
+    rouse(worker);
 }
 
 void
 rn__worker_stop_all(struct rn__rt *rt)
 {
     atomic_store(&rt->stop, true);
-    for (int i = 0; i < rt->worker_count; i++) {
-        atomic_store(&rt->workers[i].wake, 1);
-        rn__os_wake(&rt->workers[i].wake, 1);
-    }
+    for (int i = 0; i < rt->worker_count; i++)
+        rouse(&rt->workers[i]);
 }
 
 /* Under idle_lock, all asleep: a sleeper that keeps a stack while tasks starve
@@ -189,10 +193,8 @@ deadlocked(struct rn__rt *rt)
     if (dead)
         rt->deadlocked = true;
     rn__unlock(&rt->idle_lock);
-    if (other) {
-        atomic_store_explicit(&other->wake, 1, memory_order_release);
-        rn__os_wake(&other->wake, 1);
-    }
+    if (other)
+        rouse(other);
     return dead;
 }
 

@@ -75,8 +75,9 @@ remember(void *arg)
 TEST(program_remembers_inside)
 {
     char *path = getenv("RUNNEL_TEST_FILE");
-    if (path)
-        CHECK_EQ(rn_run(NULL, remember, path), 0);
+    if (!path)
+        test_skip("a program for sim_program_verify_finds_what_is_outside");
+    CHECK_EQ(rn_run(NULL, remember, path), 0);
 }
 
 /* ---- searches ----------------------------------------------------------- */
