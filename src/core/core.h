@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "core/event.h"
+#include "core/runq.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ rn__note(enum rn__kind kind, struct rn__object *object, const void *site)
 /* A free decision among 0 .. n-1, n > 0. */
 uint32_t rn__choose(uint32_t n);
 
-/* ---- waits (wait.c) ----------------------------------------------------- */
+/* ---- waits (wait.h) ----------------------------------------------------- */
 
 /* One registration of a wait; lives on the waiting task's stack. */
 struct rn__waiter {
@@ -142,67 +143,6 @@ struct rn__waitinfo {
                                   looks while the world stands still */
     size_t arm_count;
 };
-
-/* Open a wait of the calling task; may be claimed from now on. With
- * cancellable, a cancel claims it too. */
-void rn__wait_open(struct rn__task *self, enum rn__kind kind,
-                   struct rn__object *object, const void *site,
-                   bool cancellable);
-
-/* Register with an object's queue, under the object's lock. */
-void rn__wait_add(struct rn__list *queue, struct rn__waiter *waiter,
-                  struct rn__task *self, int arm, void *slot);
-
-/* Park until fired. Returns what the claimer set: an arm, -ETIMEDOUT (the
- * deadline passed), -ECANCELED. */
-int rn__wait_park(struct rn__task *self, rn_time deadline);
-
-/* Under the object's lock: whether some waiter could be claimed now; stale ones
- * are dropped on the way. */
-bool rn__wait_any(struct rn__list *queue);
-
-/* Open, park, and leave a queue: the whole of a wait for one object. Called
- * with the object's lock held (and its waiter not yet added), returns without.
- * Returns 0 if fired through the queue; -ETIMEDOUT, -ECANCELED. */
-struct rn__waitspec {
-    enum rn__kind kind;
-    struct rn__object *object;
-    const void *site;
-    struct rn__lock *lock;
-    struct rn__list *queue;
-    void *slot;
-};
-int rn__wait_one(struct rn__task *self, const struct rn__waitspec *spec,
-                 rn_time deadline);
-/* The same, but no cancel ends it. */
-void rn__wait_through(struct rn__task *self, const struct rn__waitspec *spec);
-/* The task of this wait has left its stack (scheduler only). */
-void rn__wait_parked(struct rn__task *task);
-/* Whether the task waits, and nobody has claimed its wait. */
-bool rn__task_waits(const struct rn__task *task);
-/* Whether the task waits and nobody has claimed its wait. */
-bool rn__task_waits(const struct rn__task *task);
-/* Whether the wait was fired before the task left its stack. */
-bool rn__wait_fired(const struct rn__task *task);
-
-/* Wait for nothing until the deadline or a cancel. */
-int rn__wait_forever(struct rn__task *self, enum rn__kind kind,
-                     const void *site, rn_time deadline);
-
-/* Under the object's lock: take the first waiter whose wait can be claimed and
- * claim it; it goes on with its arm and status once fired. NULL: none. */
-struct rn__waiter *rn__wait_claim_first(struct rn__list *queue, int status);
-
-/* Under the object's lock: claim all, moving them to list for rn__fire_all. */
-void rn__wait_claim_all(struct rn__list *queue, int status,
-                        struct rn__list *list);
-
-/* Make a claimed task go on. After this the waiter is gone. */
-void rn__fire(struct rn__task *task);
-void rn__fire_all(struct rn__list *list);
-
-/* End a wait with an error if nobody has claimed it; for timers and cancel. */
-bool rn__wait_claim(struct rn__task *task, int result, bool cancel);
 
 /* ---- timers (timers.c) -------------------------------------------------- */
 
@@ -267,41 +207,49 @@ struct rn__defer {
 /* Stack memory with a context made on it; sits at the top of that memory. */
 struct rn__stack {
     struct rn__ctx ctx;
+    _Atomic bool away;      /* ctx is saved: may be entered (sched.c) */
+    bool ended;             /* its task has; it is being left for good */
+    bool watched;           /* it may have a canary */
     struct rn__task *task;  /* whom it runs or is to run */
     struct rn__stack *next; /* in a free list */
     void *low;              /* as rn__stack_get gave it */
 };
 
 /* A task. Records are never given back to the allocator while the runtime
- * lives, so a stale pointer or handle can be told by its generation. */
+ * lives, so a stale pointer or handle can be told by its generation. Ordered by
+ * use: a task that is spawned, runs and ends touches the first two lines. */
 struct rn__task {
     struct rn__object object; /* numbered by the runtime, 1 is main */
-    struct rn__rt *rt;
-    _Atomic uint32_t wait;   /* wait.c: the state of its wait */
-    int wait_result;         /* written by the claimer, before firing */
-    int wait_status;         /* 0 or -EPIPE, likewise */
-    struct rn__stack *stack; /* NULL until it first runs */
-    struct rn__task *next;   /* in a run queue, free list or expiry */
+    struct rn__rt *rt;        /* always the same */
+    struct rn__stack *stack;  /* NULL until it first runs */
+    struct rn_scope *scope;   /* innermost; own use and cancel's */
+    struct rn__task *next;    /* in a free list, injected, or expired */
+    _Atomic uint32_t wait;    /* wait.c: the state of its wait */
+    int wait_result;          /* written by the claimer, before firing */
+    int wait_status;          /* 0 or -EPIPE, likewise */
+    uint32_t slot;            /* place in the task table; always the same */
+
     rn_task_fn *fn;
     void *arg;
-    struct rn_scope *scope;  /* innermost; own use and cancel's */
     struct rn_scope *home;   /* spawned into; NULL for main */
     struct rn__list sibling; /* in home->tasks or ->ended; home->lock */
-    struct rn__timer timer;  /* of its wait */
-    struct rn__lock lock;    /* generation, state ENDED, joiners */
+    struct rn__lock lock;    /* of a known task: generation, ended, joiners */
     _Atomic uint32_t generation;
-    uint32_t slot;          /* place in the task table */
     _Atomic uint32_t state; /* enum rn__task_state; a hint for dumps */
-    bool keep;              /* keep for a join */
-    bool ended;             /* guarded by lock */
-    bool shielded;          /* runs deferred calls: sees no cancel */
-    uint32_t atomic_depth;  /* simulator: not preempted */
     int result;
-    struct rn__list joiners;  /* guarded by lock */
-    struct rn__defer *defers; /* last first */
-    _Atomic(const char *) name;
-    const void *spawn_site;
+    bool known;    /* somebody has its handle */
+    bool keep;     /* keep for a join */
+    bool ended;    /* guarded by lock */
+    bool shielded; /* runs deferred calls: sees no cancel */
+
     struct rn__waitinfo info;
+    struct rn__list joiners; /* guarded by lock */
+
+    struct rn__timer timer;     /* of its wait */
+    struct rn__defer *defers;   /* last first */
+    _Atomic(const char *) name; /* NULL: "task" */
+    const void *spawn_site;
+    uint32_t atomic_depth;   /* simulator: not preempted */
     void (*poke)(void *arg); /* run it on this task's stack when resumed */
     void *poke_arg;
 };
@@ -313,6 +261,13 @@ rn__task_handle(const struct rn__task *task)
         atomic_load_explicit(&task->generation, memory_order_relaxed);
     rn_task handle = {(uint64_t)generation << 32 | (task->slot + 1)};
     return handle;
+}
+
+static inline const char *
+rn__task_name(const struct rn__task *task)
+{
+    const char *name = atomic_load_explicit(&task->name, memory_order_relaxed);
+    return name ? name : "task";
 }
 
 static inline uint32_t
@@ -351,97 +306,19 @@ void rn__dump_object(struct rn__rt *rt, enum rn__kind kind,
  * the world stands still, from a worker's idle context. */
 int rn__task_backtrace(struct rn__task *task, void **frames, int max);
 
-/* ---- scopes ------------------------------------------------------------- */
+/* Task can go on: queue it (sched.c). */
+void rn__sched_ready(struct rn__task *task);
+/* Leave the calling task; it has opened a wait. */
+void rn__sched_park(struct rn__task *self);
 
-struct rn_scope {
-    struct rn__object object;
-    struct rn__lock lock;
-    _Atomic uint32_t cancelled; /* enum below; 0: no */
-    _Atomic uint32_t pins;      /* cancels in progress that look at it */
-    struct rn__task *owner;     /* who opened it */
-    struct rn_scope *parent;    /* NULL for the root */
-    struct rn__list in_parent;  /* in parent->inner; parent->lock */
-    struct rn__list inner;      /* scopes right inside; lock */
-    struct rn__list tasks;      /* live tasks; lock */
-    struct rn__list ended;      /* tasks kept for a join; lock */
-    struct rn__lock watch_lock;
-    struct rn__list watchers;   /* selects; watch_lock */
-    struct rn__list closers;    /* waiter of close; lock */
-    size_t live;                /* length of tasks; lock */
-    bool closing;               /* lock */
-    bool gave_up;               /* a task ended -ECANCELED; lock */
-    int error;                  /* first error of a task; lock */
-    uint32_t end_reason;        /* cancelled when the last task left; lock */
-    struct rn__timer timer;     /* deadline */
-    bool expired;               /* it has passed once; timers.lock */
-    struct rn_scope *work_next; /* in a cancel's work list (pinned) */
-    struct rn_scope *expired_next;
-};
-
-enum {
-    RN__CANCEL_NO,
-    RN__CANCEL_USER,
-    RN__CANCEL_CHILD,
-    RN__CANCEL_DEADLINE,
-    RN__CANCEL_PARENT
-};
-
-static inline bool
-rn__scope_cancelled(const struct rn_scope *scope)
-{
-    /* acquire: what led to the cancel is visible to who sees it */
-    return atomic_load_explicit(&scope->cancelled, memory_order_acquire) != 0;
-}
-
-/* Whether the calling task sees a cancel now: -ECANCELED or 0. */
-static inline int
-rn__cancel_check(const struct rn__task *self)
-{
-    return rn__unlikely(rn__scope_cancelled(self->scope)) && !self->shielded
-               ? -ECANCELED
-               : 0;
-}
-
-void rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
-                    struct rn__task *owner);
-void rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope,
-                      uint32_t reason);
-void rn__scope_pin(struct rn_scope *scope);
-void rn__scope_unpin(struct rn_scope *scope);
-/* Add a task that was just made. Returns 0 or -ECANCELED. */
-int rn__scope_enter(struct rn_scope *scope, struct rn__task *task);
-/* A task of the scope is ending with this result: if it is an error, keep it
- * and cancel the scope. */
-void rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result);
-/* Under task->lock: the task has ended and leaves its home; waiters it ends go
- * to woken. Returns whether that was the last task of the root scope. */
-bool rn__scope_leave(struct rn__task *task, struct rn__list *woken);
+#include "core/scope.h"
+#include "core/wait.h"
 
 /* ---- scheduler ---------------------------------------------------------- */
 
-enum { RN__RUNQ_ROOM = 256 };
-
-/* A bounded FIFO of tasks: one owner puts, anybody takes (runq.c). */
-struct rn__runq {
-    _Atomic uint32_t head; /* next to take; by compare-and-swap */
-    _Atomic uint32_t tail; /* next to put; by the owner only */
-    _Atomic(struct rn__task *) ring[RN__RUNQ_ROOM];
-};
-
-bool rn__runq_put(struct rn__runq *q, struct rn__task *task);
-struct rn__task *rn__runq_take(struct rn__runq *q);
-/* Move about half of from's tasks into to (empty, the caller's own), and
- * return one more to run at once; NULL: nothing there. */
-struct rn__task *rn__runq_steal(struct rn__runq *to, struct rn__runq *from);
-bool rn__runq_empty(const struct rn__runq *q);
-
-/* What is to be done once a context has been left (sched.c). */
-enum rn__after {
-    RN__AFTER_NOTHING,
-    RN__AFTER_PARK,
-    RN__AFTER_YIELD,
-    RN__AFTER_END
-};
+/* ns of queued work that are worth waking a sleeping worker for, or worth a
+ * robbery by one that is awake (sched.c, PACE). */
+enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 5000 };
 
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
@@ -452,28 +329,29 @@ struct rn__worker {
     struct rn__rt *rt;
     _Atomic(struct rn__task *) current; /* who runs; NULL in the idle context;
                                            relaxed: own use, and dumps */
-    struct rn__ctx idle;                /* the worker's own stack */
-    enum rn__after after;               /* pending for the context just left */
-    struct rn__task *left;              /* its task (PARK, YIELD) */
-    struct rn__stack *left_stack;       /* its stack (END) */
-    _Atomic(struct rn__task *) slot;    /* made ready last: runs next; sched.c
-                                        says who may touch it when */
-    _Atomic uint32_t slot_busy;         /* the owner is at it */
-    struct rn__lock slot_claim;         /* a thief is, or wants to be */
-    uint32_t slot_run;                  /* times in a row the slot was taken */
-    uint32_t rounds; /* left until the next look at clock and global queue */
-    rn_time clock;   /* last reading of the clock */
+    struct rn__stack *left;             /* whom we have just left; NULL: come
+                                           to poke */
+    uint32_t rounds;   /* left until the next look at clock and global queue */
+    uint32_t slot_run; /* times in a row the slot was taken */
+    uint32_t wake_at;  /* queued tasks that are worth a wake-up */
+    uint32_t rounds_given;   /* between the last look and the next */
+    _Atomic uint32_t pace;   /* ns a task runs between switches, about */
+    struct rn__task *handed; /* to run once another worker has left it */
+    rn_time clock;           /* last reading of the clock */
     uint64_t prng;
     struct rn__stack *stacks; /* free, hottest first */
     uint32_t stack_count;
     struct rn__task *records; /* free task records */
     uint32_t record_count;
+    uint32_t scope_count;
+    struct rn_scope *scopes;      /* free, by work_next; real world only */
     _Atomic uint32_t wake;        /* futex: 1 tells a sleeper to go on */
     bool searching;               /* counted in rt->searching */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
     bool asleep;                  /* is in rt->sleepers; rt->idle_lock */
     struct rn__runq queue;
     struct rn__counters count;
+    struct rn__stack idle; /* the worker's own stack */
     struct rn__thread thread;
     int index;
 };
@@ -568,11 +446,7 @@ rn__self_in(const char *function)
         atomic_load_explicit(&(worker)->count.what, memory_order_relaxed) + 1, \
         memory_order_relaxed)
 
-/* Task can go on: queue it. */
-void rn__sched_ready(struct rn__task *task);
-/* Leave the calling task; it has opened a wait. */
-void rn__sched_park(struct rn__task *self);
-/* Leave it, but stay ready. */
+/* Leave the calling task, but stay ready. */
 void rn__sched_yield(struct rn__task *self);
 /* An env: leave the calling task for next, or for the idle context if NULL.
  * Whether it is ready or never goes on is the env's business. */
@@ -583,13 +457,18 @@ void rn__sched_end(struct rn__stack *stack);
 void rn__sched_enter(struct rn__worker *worker, struct rn__task *task);
 /* First thing on a stack that was switched to. */
 void rn__sched_arrived(void);
+/* Queue tasks on this worker, which is the caller's. */
+void rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
+                     uint32_t count);
+/* It is now: run the timers that are due. */
+void rn__sched_look(struct rn__worker *worker, rn_time now);
+/* Between its switches a task runs about pace ns. */
+void rn__sched_set_pace(struct rn__worker *worker, rn_time pace);
 /* Run fn(arg) on a parked task's stack; only while the world stands still. */
 void rn__sched_poke(struct rn__task *task, void (*fn)(void *), void *arg);
 /* Find work for a worker that has none (worker.c); NULL: rt->stop. */
 struct rn__task *rn__worker_find(struct rn__worker *worker);
 struct rn__task *rn__sched_local(struct rn__worker *worker);
-/* Take the task in another worker's slot; NULL: none, or the owner is at it. */
-struct rn__task *rn__sched_rob(struct rn__worker *victim);
 /* A ready task that had no memory for a stack; NULL: none. */
 struct rn__task *rn__sched_starved(struct rn__rt *rt);
 /* The same, once there is a stack for it; NULL: none, or still no memory. */

@@ -187,8 +187,7 @@ learn(const struct listing *list, struct rn__task *task, struct facts *facts)
     if (live) {
         facts->number = rn__task_number(task);
         facts->spawn_site = task->spawn_site;
-        snprintf(facts->name, sizeof facts->name, "%s",
-                 atomic_load_explicit(&task->name, memory_order_relaxed));
+        snprintf(facts->name, sizeof facts->name, "%s", rn__task_name(task));
     }
     if (!list->still)
         rn__unlock(&task->lock);

@@ -45,7 +45,7 @@ print_here(const struct rn__task *task)
 {
     if (task)
         fprintf(stderr, "  in task %u \"%s\"\n", rn__task_number(task),
-                task->name);
+                rn__task_name(task));
     else
         fprintf(stderr, "  outside any task\n");
 }
@@ -105,7 +105,7 @@ tell_overflow(struct rn__rt *rt, struct rn__task *task,
             "stack overflow in task %u \"%s\": its stack of %zu bytes is "
             "used up\n  raise rn_options.stack_bytes, or put large objects "
             "on the heap\n",
-            rn__task_number(task), task->name, fault->stack_bytes);
+            rn__task_number(task), rn__task_name(task), fault->stack_bytes);
 }
 
 /* Runs on the signal stack of a thread whose task will not go on. */

@@ -140,6 +140,9 @@ rn__free(struct rn__rt *rt, void *memory)
 
 /* ---- start and end ------------------------------------------------------ */
 
+/* ns a task runs between switches, before anything has been measured. */
+enum { FIRST_PACE = 1000 };
+
 void
 rn__rt_init(struct rn__rt *rt, const rn_options *options,
             const struct rn__env *env, void *env_state)
@@ -160,6 +163,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->index = i;
         worker->prng = (uint64_t)rt->started + (uint64_t)i;
         worker->clock = rt->started;
+        rn__sched_set_pace(worker, FIRST_PACE);
     }
 }
 
@@ -173,6 +177,7 @@ rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     atomic_store_explicit(&task->name, "main", memory_order_relaxed);
     atomic_store_explicit(&rt->main_task, task, memory_order_relaxed);
     rn__scope_enter(&rt->root, task);
+    rn__count(rn__worker_self(), tasks);
     rn__sched_ready(task);
     return 0;
 }
@@ -181,6 +186,10 @@ void
 rn__rt_fini(struct rn__rt *rt)
 {
     rn__timers_fini(rt);
+    for (int i = 0; i < rt->worker_count; i++) {
+        rn__scopes_fini(&rt->workers[i]);
+        rn__free(rt, rt->workers[i].queue.ring);
+    }
     for (int k = 0; k < RN__SLABS; k++)
         rn__free(rt, atomic_load(&rt->slabs[k]));
     rn__stackpool_fini(&rt->pool);
@@ -258,12 +267,12 @@ work(void *arg)
 {
     struct rn__worker *worker = arg;
     rn__os_set_self(worker);
-    if (rn__ctx_adopt(&worker->idle) < 0)
+    if (rn__ctx_adopt(&worker->idle.ctx) < 0)
         rn__panic_at(NULL, "out of memory for a worker");
     struct rn__task *task;
     while ((task = rn__worker_find(worker)))
         rn__sched_enter(worker, task);
-    rn__ctx_fini(&worker->idle);
+    rn__ctx_fini(&worker->idle.ctx);
     rn__os_set_self(NULL);
 }
 

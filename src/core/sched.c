@@ -1,16 +1,26 @@
 /* core/sched.c - which task runs next on a worker, and the switch to it.
  *
- * A context that is being left cannot be queued before it has been left:
- * another worker might enter it at once. So what is to be done with it (park,
- * queue again, give its stack back) is noted in worker->after and done by
- * whoever arrives at the other end of the switch (rn__sched_arrived).
+ * A task may be queued, and taken by another worker, while the worker it ran on
+ * is still leaving it. So a stack says when it has been left: whoever leaves
+ * sets worker->left, and who arrives at the other end of the switch publishes
+ * stack->away (rn__sched_arrived). A stack that is not away is not entered: the
+ * worker goes to its idle context (leaving its own stack first, or two workers
+ * could wait for each other) and waits there, a few instructions at most.
  * INVARIANT: after every return from rn__ctx_switch to a task's or a worker's
  * context comes rn__sched_arrived, before anything else.
  *
- * A world with an env has one worker, chooses through env->next, and settles a
- * parked task before choosing, because that very task may be the next one.
+ * PACE: to wake a sleeping worker costs the waker 5 to 30 us, hundreds of small
+ * tasks. So each worker measures how long a task runs between two switches, at
+ * its looks at the clock, and wakes another only when what it has queued is
+ * worth more than that (WAKE_WORTH). Tasks that run long are shared at once,
+ * tiny ones stay. A guess that is wrong, because the task that runs now does
+ * not yield, is put right by the sleepers' patience (worker.c).
  *
- * Refused: a trip through the idle context for each switch (twice the cost).
+ * A world with an env has one worker and chooses through env->next.
+ *
+ * Refused: a trip through the idle context for each switch (twice the cost);
+ * to queue a task only once it has been left, with a compare-and-swap at each
+ * park (here before).
  */
 #include "core/core.h"
 
@@ -18,70 +28,12 @@
 
 enum {
     SLOT_BUDGET = 16, /* times in a row a woken task may jump the queue */
-    LOOK_PERIOD = 31  /* rounds between looks at the clock and the global
+    LOOK_MAX = 64     /* most rounds between looks at the clock and the global
                          queue while there is work here */
 };
-
-/* ---- the slot ----------------------------------------------------------- */
-
-/* The owner swaps the slot at each wake-up, a thief robs it hardly ever (of a
- * worker whose task does not yield). So the owner says busy, passes a light
- * fence and looks for a claim; the thief claims, passes a heavy fence and
- * looks for busy. Whoever sees the other gives way: the thief for good, the
- * owner until the claim is gone. */
-static struct rn__task *
-swap_slot(struct rn__worker *worker, struct rn__task *task)
-{
-    bool alone = rn__alone();
-    if (!alone) {
-        atomic_store_explicit(&worker->slot_busy, 1, memory_order_relaxed);
-        rn__fence_light();
-        /* acquire: what the thief has taken is gone */
-        while (rn__unlikely(atomic_load_explicit(&worker->slot_claim.held,
-                                                 memory_order_acquire)))
-            rn__os_relax();
-    }
-    struct rn__task *old =
-        atomic_load_explicit(&worker->slot, memory_order_relaxed);
-    atomic_store_explicit(&worker->slot, task, memory_order_relaxed);
-    if (!alone) /* release: the slot as it is now */
-        atomic_store_explicit(&worker->slot_busy, 0, memory_order_release);
-    return old;
-}
-
-struct rn__task *
-rn__sched_rob(struct rn__worker *victim)
-{
-    struct rn__task *task = NULL;
-    if (!atomic_load_explicit(&victim->slot, memory_order_relaxed) ||
-        !rn__trylock(&victim->slot_claim))
-        return NULL;
-    rn__os_fence_all();
-    /* acquire: partners with the owner's release */
-    if (!atomic_load_explicit(&victim->slot_busy, memory_order_acquire)) {
-        task = atomic_load_explicit(&victim->slot, memory_order_relaxed);
-        atomic_store_explicit(&victim->slot, NULL, memory_order_relaxed);
-    }
-    rn__unlock(&victim->slot_claim);
-    return task;
-}
+#define LOOK_TIME 20000 /* ns between these looks, if a task runs long */
 
 /* ---- queueing ----------------------------------------------------------- */
-
-/* Only bother others if there is more to run than what runs next here. */
-static void
-offer(struct rn__worker *worker)
-{
-    struct rn__rt *rt = worker->rt;
-    if (rn__alone())
-        return;
-    /* After the store that published the task; partners with the heavy fence
-     * between a sleeper's count and its last look (worker.c). */
-    rn__fence_light();
-    if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
-        atomic_load_explicit(&rt->searching, memory_order_relaxed) == 0)
-        rn__worker_wake_one(rt);
-}
 
 static void
 inject(struct rn__rt *rt, struct rn__task *task)
@@ -90,7 +42,7 @@ inject(struct rn__rt *rt, struct rn__task *task)
     rn__lock(&rt->lock);
     *rt->injected_end = task;
     rt->injected_end = &task->next;
-    /* published by this; the fence in offer puts it before the look there */
+    /* seq_cst: partners with the last look of who falls asleep (worker.c) */
     atomic_fetch_add(&rt->injected_count, 1);
     rn__unlock(&rt->lock);
 }
@@ -98,7 +50,7 @@ inject(struct rn__rt *rt, struct rn__task *task)
 static struct rn__task *
 take_injected(struct rn__rt *rt)
 {
-    if (atomic_load(&rt->injected_count) == 0)
+    if (rn__likely(atomic_load(&rt->injected_count) == 0))
         return NULL;
     rn__lock(&rt->lock);
     struct rn__task *task = rt->injected;
@@ -112,89 +64,164 @@ take_injected(struct rn__rt *rt)
     return task;
 }
 
-static void
-enqueue(struct rn__worker *worker, struct rn__task *task)
+/* The ring is full, and we are inside it. */
+__attribute__((noinline)) static void
+push_slow(struct rn__worker *worker, struct rn__task *task)
 {
-    if (!rn__runq_put(&worker->queue, task))
+    struct rn__runq *q = &worker->queue;
+    size_t room = q->room ? 2 * (size_t)q->room : RN__RUNQ_FIRST;
+    struct rn__task **ring =
+        room < UINT32_MAX ? rn__alloc(worker->rt, room * sizeof *ring) : NULL;
+    if (!ring) {
         inject(worker->rt, task);
-    offer(worker);
+        return;
+    }
+    rn__free(worker->rt, rn__runq_grow(q, ring));
+    rn__runq_push(q, task);
+}
+
+/* Inside the queue: behind all others. */
+static inline void
+push(struct rn__worker *worker, struct rn__task *task)
+{
+    if (rn__unlikely(!rn__runq_push(&worker->queue, task)))
+        push_slow(worker, task);
+}
+
+/* Tell others if what waits here is worth a wake-up. */
+static inline void
+offer(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    if (rn__likely(rn__runq_length(&worker->queue) < worker->wake_at))
+        return;
+    /* relaxed: nothing is lost if we see a sleeper late, see PACE */
+    if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
+        atomic_load_explicit(&rt->searching, memory_order_relaxed) == 0)
+        rn__worker_wake_one(rt);
 }
 
 void
 rn__sched_ready(struct rn__task *task)
 {
     struct rn__worker *worker = rn__worker_self();
-    struct rn__rt *rt = worker->rt;
     rn__count(worker, wakes);
-    if (rn__unlikely(rt->env)) {
-        rt->env->ready(rt, task);
+    if (rn__unlikely(worker->rt->env)) {
+        worker->rt->env->ready(worker->rt, task);
         return;
     }
-    struct rn__task *old = swap_slot(worker, task);
+    rn__runq_enter(&worker->queue);
+    struct rn__task *old = rn__runq_swap(&worker->queue, task);
     if (old)
-        enqueue(worker, old);
+        push(worker, old);
+    rn__runq_leave(&worker->queue);
+    if (old)
+        offer(worker);
+}
+
+void
+rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
+                uint32_t count)
+{
+    rn__runq_enter(&worker->queue);
+    for (uint32_t i = 0; i < count; i++)
+        push(worker, tasks[i]);
+    rn__runq_leave(&worker->queue);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
 
-static void
-look_at_clock(struct rn__worker *worker)
+void
+rn__sched_look(struct rn__worker *worker, rn_time now)
 {
     struct rn__rt *rt = worker->rt;
-    worker->clock = rn__os_now();
-    size_t fired = rn__timers_run(rt, worker->clock);
+    worker->clock = now;
+    size_t fired = rn__timers_run(rt, now);
     if (fired)
         atomic_fetch_add_explicit(&worker->count.timers, fired,
                                   memory_order_relaxed);
+}
+
+static uint32_t
+limit(rn_time value, uint32_t most)
+{
+    return value < 1 ? 1 : value > most ? most : (uint32_t)value;
+}
+
+void
+rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
+{
+    uint32_t ns = limit(pace, UINT32_MAX);
+    /* relaxed: a guess, also for thieves */
+    atomic_store_explicit(&worker->pace, ns, memory_order_relaxed);
+    worker->rounds = worker->rounds_given = limit(LOOK_TIME / ns, LOOK_MAX);
+    worker->wake_at = worker->rt->worker_count > 1
+                          ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
+                          : UINT32_MAX;
 }
 
 /* Now and then, however much there is to do here. */
 __attribute__((noinline)) static struct rn__task *
 look_around(struct rn__worker *worker)
 {
-    worker->rounds = LOOK_PERIOD;
-    look_at_clock(worker);
+    rn_time now = rn__os_now();
+    rn_time pace = (now - worker->clock) / worker->rounds_given;
+    rn_time old = atomic_load_explicit(&worker->pace, memory_order_relaxed);
+    rn__sched_set_pace(worker, (old + pace) / 2);
+    rn__sched_look(worker, now);
+    offer(worker);
     return take_injected(worker->rt);
 }
 
-static struct rn__task *
-take_slot(struct rn__worker *worker)
+/* Inside the queue. */
+static inline struct rn__task *
+take(struct rn__worker *worker)
 {
-    if (!atomic_load_explicit(&worker->slot, memory_order_relaxed))
-        return NULL;
-    struct rn__task *task = swap_slot(worker, NULL);
-    if (!task)
-        return NULL;
-    if (++worker->slot_run <= SLOT_BUDGET || rn__runq_empty(&worker->queue))
+    struct rn__runq *q = &worker->queue;
+    struct rn__task *task =
+        atomic_load_explicit(&q->slot, memory_order_relaxed);
+    bool more = rn__runq_length(q) > 0;
+    if (task && (!more || ++worker->slot_run <= SLOT_BUDGET)) {
+        rn__runq_swap(q, NULL);
         return task;
+    }
     worker->slot_run = 0;
-    struct rn__task *first = rn__runq_take(&worker->queue);
-    if (!first)
+    return more ? rn__runq_shift(q) : NULL;
+}
+
+/* It is time to look around, or there is nothing here. */
+__attribute__((noinline)) static struct rn__task *
+take_slowly(struct rn__worker *worker)
+{
+    struct rn__task *task = NULL;
+    if (worker->rounds == 0)
+        task = look_around(worker);
+    if (task)
         return task;
-    enqueue(worker, task);
-    return first;
+    rn__runq_enter(&worker->queue);
+    task = take(worker);
+    rn__runq_leave(&worker->queue);
+    return task ? task : take_injected(worker->rt);
+}
+
+static inline struct rn__task *
+take_next(struct rn__worker *worker)
+{
+    if (rn__unlikely(--worker->rounds == 0))
+        return take_slowly(worker);
+    rn__runq_enter(&worker->queue);
+    struct rn__task *task = take(worker);
+    rn__runq_leave(&worker->queue);
+    if (rn__likely(task != NULL))
+        return task;
+    ++worker->rounds;
+    return take_slowly(worker);
 }
 
 struct rn__task *
 rn__sched_local(struct rn__worker *worker)
 {
-    struct rn__task *task = NULL;
-    if (rn__unlikely(worker->rounds-- == 0))
-        task = look_around(worker);
-    if (!task)
-        task = take_slot(worker);
-    if (task)
-        return task;
-    worker->slot_run = 0;
-    task = rn__runq_take(&worker->queue);
-    return task ? task : take_injected(worker->rt);
-}
-
-static struct rn__task *
-choose_next(struct rn__worker *worker)
-{
-    struct rn__rt *rt = worker->rt;
-    return rn__unlikely(rt->env) ? rt->env->next(rt) : rn__sched_local(worker);
+    return take_next(worker);
 }
 
 /* ---- stacks ------------------------------------------------------------- */
@@ -221,6 +248,8 @@ stack_make(struct rn__rt *rt)
     struct rn__stack *stack = (struct rn__stack *)(top & ~(uintptr_t)63);
     memset(stack, 0, sizeof *stack);
     stack->low = low;
+    stack->watched = rn__stack_watched(&rt->pool);
+    atomic_store_explicit(&stack->away, true, memory_order_relaxed);
     if (rn__ctx_make(&stack->ctx, low, (size_t)((char *)stack - low),
                      stack_main, stack) == 0)
         return stack;
@@ -262,6 +291,7 @@ rn__stack_give(struct rn__worker *worker, struct rn__stack *stack)
 {
     struct rn__rt *rt = worker->rt;
     stack->task = NULL;
+    stack->ended = false;
     if (worker->stack_count < STACKS_KEPT) {
         stack->next = worker->stacks;
         worker->stacks = stack;
@@ -303,31 +333,49 @@ rn__sched_starved(struct rn__rt *rt)
 
 /* ---- switching ---------------------------------------------------------- */
 
-void
-rn__sched_arrived(void)
+/* There is something else to do than to say that the stack left is away. */
+__attribute__((noinline)) static void
+arrive_oddly(struct rn__worker *worker)
 {
-    struct rn__worker *worker = rn__worker_self();
-    enum rn__after after = worker->after;
-    worker->after = RN__AFTER_NOTHING;
-    rn__perturb();
-    if (after == RN__AFTER_PARK)
-        rn__wait_parked(worker->left);
-    else if (after == RN__AFTER_YIELD && /* wakes nobody: it just ran */
-             !rn__runq_put(&worker->queue, worker->left))
-        inject(worker->rt, worker->left);
-    else if (after == RN__AFTER_END)
-        rn__stack_give(worker, worker->left_stack);
+    struct rn__stack *left = worker->left;
+    if (left) { /* its task has ended */
+        atomic_store_explicit(&left->away, true, memory_order_relaxed);
+        rn__stack_give(worker, left);
+        return;
+    }
+    struct rn__task *self = rn__current(worker); /* called to do something */
+    self->poke(self->poke_arg);
+    rn__ctx_switch(&self->stack->ctx, &worker->idle.ctx);
+    rn__sched_arrived();
 }
 
-static void
+static inline void
+arrive(void)
+{
+    struct rn__worker *worker = rn__worker_self();
+    struct rn__stack *left = worker->left;
+    rn__perturb();
+    if (rn__unlikely(!left || left->ended))
+        arrive_oddly(worker);
+    else /* release: the saved context; partners with may_enter */
+        atomic_store_explicit(&left->away, true, memory_order_release);
+}
+
+static bool
+may_enter(const struct rn__stack *stack)
+{
+    /* acquire: the context as it was saved; partners with arrive */
+    return atomic_load_explicit(&stack->away, memory_order_acquire);
+}
+
+__attribute__((noinline)) static void
 check_canary(struct rn__rt *rt, struct rn__task *self)
 {
-    if (rn__unlikely(rn__stack_watched(&rt->pool)) &&
-        !rn__stack_intact(&rt->pool, self->stack->low))
+    if (!rn__stack_intact(&rt->pool, self->stack->low))
         rn__panic_at(NULL,
                      "stack overflow in task \"%s\": more than %zu bytes; "
                      "raise rn_options.stack_bytes",
-                     self->name, rt->pool.stack_bytes);
+                     rn__task_name(self), rt->pool.stack_bytes);
 }
 
 /* False: the task starves. */
@@ -352,72 +400,109 @@ rn__sched_feed(struct rn__worker *worker)
     return task && give_stack(worker, task) ? task : NULL;
 }
 
-static void
+static inline void
 set_current(struct rn__worker *worker, struct rn__task *task)
 {
     atomic_store_explicit(&worker->current, task, memory_order_relaxed);
 }
 
-/* Leave from for next, which has or gets a stack, or for the idle context. */
-static void
-leave(struct rn__worker *worker, struct rn__ctx *from, struct rn__task *next)
+static inline void
+go(struct rn__worker *worker, struct rn__stack *from, struct rn__stack *to)
 {
-    struct rn__ctx *to = &worker->idle;
-    if (next && !give_stack(worker, next))
-        next = NULL;
-    set_current(worker, next);
-    if (next) {
-        to = &next->stack->ctx;
-        rn__count(worker, switches);
-    }
-    rn__ctx_switch(from, to);
+    /* relaxed: whoever enters it next has acquired it from us */
+    atomic_store_explicit(&to->away, false, memory_order_relaxed);
+    worker->left = from;
+    rn__ctx_switch(&from->ctx, &to->ctx);
+    arrive();
 }
 
-/* Back on self's stack, or called there to do something (poke). */
-static void
-leave_task(struct rn__worker *worker, struct rn__task *self,
-           struct rn__task *next)
+/* Next is nobody, or has no stack yet, or is just being left elsewhere. */
+__attribute__((noinline)) static void
+leave_oddly(struct rn__worker *worker, struct rn__stack *from,
+            struct rn__task *next)
 {
-    check_canary(worker->rt, self);
-    leave(worker, &self->stack->ctx, next);
-    while (rn__unlikely(self->poke != NULL)) {
-        self->poke(self->poke_arg);
-        self->poke = NULL;
-        rn__ctx_switch(&self->stack->ctx, &rn__worker_self()->idle);
+    if (next && !give_stack(worker, next))
+        next = NULL;
+    if (next && !may_enter(next->stack)) {
+        worker->handed = next;
+        next = NULL;
     }
-    rn__sched_arrived();
+    set_current(worker, next);
+    if (next)
+        rn__count(worker, switches);
+    go(worker, from, next ? next->stack : &worker->idle);
+}
+
+/* Leave from for next, which has or gets a stack, or for the idle context. One
+ * place for most switches, so that the processor guesses where they return. */
+__attribute__((noinline)) static void
+leave(struct rn__worker *worker, struct rn__stack *from, struct rn__task *next)
+{
+    if (rn__unlikely(!next || !next->stack || !may_enter(next->stack))) {
+        leave_oddly(worker, from, next);
+        return;
+    }
+    set_current(worker, next);
+    rn__count(worker, switches);
+    go(worker, from, next->stack);
+}
+
+void
+rn__sched_arrived(void)
+{
+    arrive();
 }
 
 void
 rn__sched_poke(struct rn__task *task, void (*fn)(void *), void *arg)
 {
+    struct rn__worker *worker = rn__worker_self();
+    struct rn__task *before = rn__current(worker);
     task->poke = fn;
     task->poke_arg = arg;
-    rn__ctx_switch(&rn__worker_self()->idle, &task->stack->ctx);
+    set_current(worker, task);
+    worker->left = NULL;
+    rn__ctx_switch(&worker->idle.ctx, &task->stack->ctx);
+    set_current(worker, before);
+}
+
+static inline void
+leave_task(struct rn__worker *worker, struct rn__task *self,
+           struct rn__task *next)
+{
+    if (rn__unlikely(self->stack->watched))
+        check_canary(worker->rt, self);
+    leave(worker, self->stack, next);
 }
 
 void
 rn__sched_park(struct rn__task *self)
 {
     struct rn__worker *worker = rn__worker_self();
-    struct rn__rt *rt = worker->rt;
     struct rn__task *next;
-    if (!rt->env && rn__wait_fired(self))
-        return;
     rn__count(worker, parks);
     atomic_store_explicit(&self->info.since, worker->clock,
                           memory_order_relaxed);
-    if (rt->env) {
+    if (rn__unlikely(worker->rt->env)) {
         rn__note_slow(RN__BLOCK, NULL, self->info.site);
-        rn__wait_parked(self);
-        next = rt->env->next(rt);
-        if (next == self)
-            return;
+        next = worker->rt->env->next(worker->rt);
     } else {
-        next = rn__sched_local(worker);
-        worker->after = RN__AFTER_PARK;
-        worker->left = self;
+        next = take_next(worker);
     }
+    if (rn__unlikely(next == self)) /* it was fired meanwhile */
+        return;
+    leave_task(worker, self, next);
+}
+
+__attribute__((noinline)) static void
+yield_slowly(struct rn__worker *worker, struct rn__task *self)
+{
+    struct rn__task *next = take_slowly(worker);
+    if (!next)
+        return;
+    rn__runq_enter(&worker->queue);
+    push(worker, self); /* wakes nobody: it just ran */
+    rn__runq_leave(&worker->queue);
     leave_task(worker, self, next);
 }
 
@@ -425,39 +510,53 @@ void
 rn__sched_yield(struct rn__task *self)
 {
     struct rn__worker *worker = rn__worker_self();
-    struct rn__task *next = rn__sched_local(worker);
-    if (!next)
+    struct rn__runq *q = &worker->queue;
+    if (rn__unlikely(--worker->rounds == 0)) {
+        yield_slowly(worker, self);
         return;
-    worker->after = RN__AFTER_YIELD;
-    worker->left = self;
+    }
+    rn__runq_enter(q);
+    if (rn__unlikely(rn__runq_length(q) == 0 ||
+                     atomic_load_explicit(&q->slot, memory_order_relaxed))) {
+        rn__runq_leave(q);
+        ++worker->rounds;
+        yield_slowly(worker, self);
+        return;
+    }
+    struct rn__task *next = rn__runq_shift(q);
+    rn__runq_push(q, self); /* there is room */
+    rn__runq_leave(q);
     leave_task(worker, self, next);
 }
 
 void
 rn__sched_switch(struct rn__task *self, struct rn__task *next)
 {
-    leave_task(rn__worker_self(), self, next);
+    struct rn__worker *worker = rn__worker_self();
+    leave_task(worker, self, next);
 }
 
 void
 rn__sched_end(struct rn__stack *stack)
 {
     struct rn__worker *worker = rn__worker_self();
+    struct rn__rt *rt = worker->rt;
+    struct rn__task *next = NULL;
     set_current(worker, NULL);
-    struct rn__task *next = rn__sched_starved(worker->rt);
-    if (!next)
-        next = choose_next(worker);
-    if (next && !next->stack) { /* it starts right here */
+    if (rn__unlikely(
+            atomic_load_explicit(&rt->starved_count, memory_order_relaxed)))
+        next = rn__sched_starved(rt);
+    if (rn__likely(!next))
+        next = rn__unlikely(rt->env) ? rt->env->next(rt) : take_next(worker);
+    if (rn__likely(next && !next->stack)) { /* it starts right here */
         next->stack = stack;
         stack->task = next;
         set_current(worker, next);
         rn__count(worker, switches);
         return;
     }
-    worker->after = RN__AFTER_END;
-    worker->left_stack = stack;
-    leave(worker, &stack->ctx, next);
-    rn__sched_arrived();
+    stack->ended = true;
+    leave(worker, stack, next);
 }
 
 void
@@ -465,6 +564,7 @@ rn__sched_enter(struct rn__worker *worker, struct rn__task *task)
 {
     if (!give_stack(worker, task))
         return; /* a switch from here to here would lose the context */
+    while (!may_enter(task->stack))
+        rn__os_relax(); /* just being left by another worker */
     leave(worker, &worker->idle, task);
-    rn__sched_arrived();
 }

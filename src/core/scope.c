@@ -15,6 +15,8 @@
  */
 #include "core/core.h"
 
+#include <string.h>
+
 void
 rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
                struct rn__task *owner)
@@ -139,29 +141,9 @@ rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
 
 /* ---- tasks come and go -------------------------------------------------- */
 
-int
-rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
-{
-    rn__lock(&scope->lock);
-    if (rn__scope_cancelled(scope) || (scope->closing && scope->live == 0)) {
-        rn__unlock(&scope->lock);
-        return -ECANCELED;
-    }
-    task->scope = task->home = scope;
-    rn__list_append(&scope->tasks, &task->sibling);
-    scope->live++;
-    /* release: its fields, for a dump that sees it alive */
-    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_release);
-    rn__count(rn__worker_self(), tasks);
-    rn__unlock(&scope->lock);
-    return 0;
-}
-
 void
 rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
 {
-    if (rn__likely(result >= 0))
-        return;
     rn__lock(&scope->lock);
     if (result == -ECANCELED)
         scope->gave_up = true;
@@ -172,22 +154,17 @@ rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
         rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
 }
 
-bool
-rn__scope_leave(struct rn__task *task, struct rn__list *woken)
+struct rn__waiter *
+rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope)
 {
-    struct rn_scope *scope = task->home;
-    struct rn__rt *rt = task->rt;
-    rn__lock(&scope->lock);
-    rn__list_remove(&task->sibling);
-    if (task->keep)
-        rn__list_append(&scope->ended, &task->sibling);
-    bool last = --scope->live == 0;
-    if (last) { /* what is cancelled later changes nothing */
-        scope->end_reason = atomic_load(&scope->cancelled);
-        rn__wait_claim_all(&scope->closers, 0, woken);
-    }
+    /* what is cancelled later changes nothing */
+    scope->end_reason = atomic_load(&scope->cancelled);
+    struct rn__waiter *closer = rn__wait_claim_first(&scope->closers, 0);
+    bool root = scope == &rt->root;
     rn__unlock(&scope->lock); /* may be freed from here on */
-    return last && scope == &rt->root;
+    if (root && !rt->env)
+        rn__worker_stop_all(rt);
+    return closer;
 }
 
 /* ---- open and close ----------------------------------------------------- */
@@ -227,17 +204,56 @@ link_below(struct rn_scope *scope, struct rn_scope *parent)
     rn__unlock(&parent->lock);
 }
 
+/* Zeroed memory for a scope. A worker keeps a few: groups are opened often. */
+enum { SCOPES_KEPT = 16 };
+
+static struct rn_scope *
+scope_get(struct rn__rt *rt)
+{
+    struct rn__worker *worker = rn__worker_self();
+    struct rn_scope *scope = worker->scopes;
+    if (!scope)
+        return rn__alloc(rt, sizeof *scope);
+    worker->scopes = scope->work_next;
+    worker->scope_count--;
+    memset(scope, 0, sizeof *scope);
+    return scope;
+}
+
+static void
+scope_put(struct rn__rt *rt, struct rn_scope *scope)
+{
+    struct rn__worker *worker = rn__worker_self();
+    if (rt->env || worker->scope_count >= SCOPES_KEPT) {
+        rn__free(rt, scope);
+        return;
+    }
+    scope->work_next = worker->scopes;
+    worker->scopes = scope;
+    worker->scope_count++;
+}
+
+void
+rn__scopes_fini(struct rn__worker *worker)
+{
+    while (worker->scopes) {
+        struct rn_scope *scope = worker->scopes;
+        worker->scopes = scope->work_next;
+        rn__free(worker->rt, scope);
+    }
+}
+
 int
 rn_scope_open(rn_time deadline, rn_scope **scope)
 {
     struct rn__task *self = rn__self_in("rn_scope_open");
     struct rn__rt *rt = self->rt;
     rn__need(scope, "rn_scope_open", rn__site());
-    struct rn_scope *s = rn__alloc(rt, sizeof *s);
+    struct rn_scope *s = scope_get(rt);
     if (!s)
         return -ENOMEM;
     if (rn__timer_reserve(rt) < 0) {
-        rn__free(rt, s);
+        scope_put(rt, s);
         return -ENOMEM;
     }
     rn__scope_init(s, self->scope, self);
@@ -323,7 +339,7 @@ rn_scope_close(rn_scope *scope)
     if (watched)
         rn__panic_at(site, "rn_scope_close of a scope a select waits for");
     int result = status(scope);
-    rn__free(rt, scope);
+    scope_put(rt, scope);
     return result;
 }
 

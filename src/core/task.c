@@ -42,6 +42,8 @@ carve(struct rn__rt *rt)
         atomic_store_explicit(&rt->slabs[k], slab, memory_order_release);
     }
     struct rn__task *task = record_at(rt, slot);
+    task->rt = rt;
+    task->object.id = slot + 1;
     task->slot = slot;
     atomic_store_explicit(&task->generation, 1, memory_order_relaxed);
     /* release: the slot is seen by who sees the count */
@@ -49,18 +51,11 @@ carve(struct rn__rt *rt)
     return task;
 }
 
-static struct rn__task *
-record_get(struct rn__worker *worker)
+__attribute__((noinline)) static struct rn__task *
+record_get_slowly(struct rn__rt *rt)
 {
-    struct rn__rt *rt = worker->rt;
-    struct rn__task *task = worker->records;
-    if (task) {
-        worker->records = task->next;
-        worker->record_count--;
-        return task;
-    }
     rn__lock(&rt->lock);
-    task = rt->records;
+    struct rn__task *task = rt->records;
     if (task)
         rt->records = task->next;
     rn__unlock(&rt->lock);
@@ -76,53 +71,70 @@ record_get(struct rn__worker *worker)
     return task;
 }
 
+static inline struct rn__task *
+record_get(struct rn__worker *worker)
+{
+    struct rn__task *task = worker->records;
+    if (rn__unlikely(!task))
+        return record_get_slowly(worker->rt);
+    worker->records = task->next;
+    worker->record_count--;
+    return task;
+}
+
 enum { RECORDS_KEPT = 128 };
 
-static void
-record_put(struct rn__worker *worker, struct rn__task *task)
+__attribute__((noinline)) static void
+record_put_slowly(struct rn__rt *rt, struct rn__task *task)
 {
-    struct rn__rt *rt = worker->rt;
-    if (worker->record_count < RECORDS_KEPT) {
-        task->next = worker->records;
-        worker->records = task;
-        worker->record_count++;
-        return;
-    }
     rn__lock(&rt->lock);
     task->next = rt->records;
     rt->records = task;
     rn__unlock(&rt->lock);
 }
 
-struct rn__task *
-rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg, const void *site)
+static inline void
+record_put(struct rn__worker *worker, struct rn__task *task)
 {
-    struct rn__worker *worker = rn__worker_self();
+    if (rn__unlikely(worker->record_count >= RECORDS_KEPT)) {
+        record_put_slowly(worker->rt, task);
+        return;
+    }
+    task->next = worker->records;
+    worker->records = task;
+    worker->record_count++;
+}
+
+static inline struct rn__task *
+make(struct rn__worker *worker, rn_task_fn *fn, void *arg, const void *site)
+{
+    struct rn__rt *rt = worker->rt;
     struct rn__task *task = record_get(worker);
-    if (!task)
+    if (rn__unlikely(!task))
         return NULL;
     /* For real the slot is number enough; a recorded run wants new numbers. */
-    task->object.id = rt->env ? (uint64_t)rt->epoch << 32 | ++rt->task_numbers
-                              : task->slot + 1;
-    task->rt = rt;
-    task->stack = NULL;
+    if (rn__unlikely(rt->env))
+        task->object.id = (uint64_t)rt->epoch << 32 | ++rt->task_numbers;
     task->fn = fn;
     task->arg = arg;
-    task->scope = task->home = NULL;
-    task->keep = task->ended = task->shielded = false;
-    task->atomic_depth = 0;
-    task->result = 0;
-    task->defers = NULL;
-    task->poke = NULL;
     task->spawn_site = site;
-    atomic_store_explicit(&task->name, "task", memory_order_relaxed);
     return task; /* its state stays FREE until a scope has it */
 }
 
-/* Under task->lock: from here on no handle finds it. */
-static void
+struct rn__task *
+rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg, const void *site)
+{
+    (void)rt;
+    return make(rn__worker_self(), fn, arg, site);
+}
+
+/* Nobody has its handle, or under task->lock: from here on no handle finds it,
+ * and it is as carve left it. */
+static inline void
 retire(struct rn__task *task)
 {
+    task->stack = NULL;
+    task->known = task->keep = task->ended = false;
     uint32_t g = atomic_load_explicit(&task->generation, memory_order_relaxed);
     atomic_store_explicit(&task->generation, g + 1, memory_order_relaxed);
     atomic_store_explicit(&task->state, RN__TASK_FREE, memory_order_relaxed);
@@ -131,9 +143,8 @@ retire(struct rn__task *task)
 void
 rn__task_free(struct rn__task *task)
 {
-    rn__lock(&task->lock);
+    atomic_store_explicit(&task->name, NULL, memory_order_relaxed);
     retire(task);
-    rn__unlock(&task->lock);
     record_put(rn__worker_self(), task);
 }
 
@@ -198,19 +209,6 @@ rn__task_each(struct rn__rt *rt, void (*fn)(struct rn__task *, void *),
 
 /* ---- life --------------------------------------------------------------- */
 
-static void
-run_defers(struct rn__rt *rt, struct rn__task *self, int result)
-{
-    self->shielded = true;
-    struct rn__defer *d;
-    while ((d = self->defers)) {
-        self->defers = d->next;
-        d->fn(d->arg, result);
-        rn__free(rt, d);
-    }
-    self->shielded = false;
-}
-
 /* Under task->lock: give the result to all that wait for it. */
 static bool
 tell_joiners(struct rn__task *task, struct rn__list *woken)
@@ -224,7 +222,7 @@ tell_joiners(struct rn__task *task, struct rn__list *woken)
     return !rn__list_empty(woken);
 }
 
-static void
+static inline void
 count_end(struct rn__worker *worker)
 {
     _Atomic uint64_t *ended = &worker->count.ended;
@@ -234,92 +232,123 @@ count_end(struct rn__worker *worker)
 }
 
 static void
-end(struct rn__rt *rt, struct rn__task *task, int result)
+end_main(struct rn__rt *rt, int result)
+{
+    /* its record may soon be another task's */
+    atomic_store_explicit(&rt->main_task, NULL, memory_order_relaxed);
+    rt->main_result = result;
+    atomic_store(&rt->main_ended, true);
+}
+
+/* Somebody has its handle: leave its result to him. */
+static void
+end_known(struct rn__worker *worker, struct rn__task *task)
 {
     struct rn__list woken;
     rn__list_init(&woken);
-    if (task == atomic_load_explicit(&rt->main_task, memory_order_relaxed)) {
-        /* its record may soon be another task's */
-        atomic_store_explicit(&rt->main_task, NULL, memory_order_relaxed);
-        rt->main_result = result;
-        atomic_store(&rt->main_ended, true);
-    }
-    count_end(rn__worker_self());
-    rn__scope_failed(rt, task->home, result);
     rn__lock(&task->lock);
-    task->result = result;
     task->ended = true;
     bool keep = !tell_joiners(task, &woken) && task->keep;
+    task->keep = keep;
     if (keep)
         atomic_store_explicit(&task->state, RN__TASK_ENDED,
                               memory_order_relaxed);
-    else
+    struct rn__waiter *closer = rn__scope_leave(task);
+    if (!keep)
         retire(task);
-    task->keep = keep;
-    bool last = rn__scope_leave(task, &woken);
     rn__unlock(&task->lock);
     if (!keep)
-        record_put(rn__worker_self(), task);
+        record_put(worker, task);
     rn__fire_all(&woken);
-    if (last && !rt->env)
-        rn__worker_stop_all(rt);
+    if (closer)
+        rn__fire(closer->task);
 }
 
-static void
-check_scopes(const struct rn__task *task)
+static inline void
+end(struct rn__worker *worker, struct rn__task *task, int result)
 {
-    if (rn__unlikely(task->scope != task->home))
-        rn__panic_at(NULL, "a task ended with a scope still open");
+    struct rn__rt *rt = worker->rt;
+    if (rn__unlikely(
+            task == atomic_load_explicit(&rt->main_task, memory_order_relaxed)))
+        end_main(rt, result);
+    count_end(worker);
+    task->result = result;
+    if (rn__unlikely(result < 0))
+        rn__scope_failed(rt, task->home, result);
+    if (task->known) {
+        end_known(worker, task);
+        return;
+    }
+    struct rn__waiter *closer = rn__scope_leave(task);
+    retire(task);
+    record_put(worker, task);
+    if (closer)
+        rn__fire(closer->task);
+}
+
+__attribute__((noinline)) static void
+end_in_a_scope(void)
+{
+    rn__panic_at(NULL, "a task ended with a scope still open");
+}
+
+__attribute__((noinline)) static void
+run_defers(struct rn__rt *rt, struct rn__task *self, int result)
+{
+    self->shielded = true;
+    struct rn__defer *d;
+    while ((d = self->defers)) {
+        self->defers = d->next;
+        d->fn(d->arg, result);
+        rn__free(rt, d);
+    }
+    self->shielded = false;
+    if (self->scope != self->home)
+        end_in_a_scope();
 }
 
 void
 rn__task_run(struct rn__task *task)
 {
-    struct rn__rt *rt = task->rt;
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     /* Cancelled before it began: it does not begin. */
-    int result =
-        rn__scope_cancelled(task->home) ? -ECANCELED : task->fn(task->arg);
+    int result = rn__unlikely(rn__scope_cancelled(task->home))
+                     ? -ECANCELED
+                     : task->fn(task->arg);
     if (rn__unlikely(!rn__self()))
         rn__outside("the end of a task", NULL);
-    check_scopes(task);
-    if (task->defers) {
-        run_defers(rt, task, result);
-        check_scopes(task);
-    }
+    if (rn__unlikely(task->scope != task->home))
+        end_in_a_scope();
+    if (rn__unlikely(task->defers != NULL))
+        run_defers(task->rt, task, result);
     rn__step(RN__END, NULL, task->spawn_site);
-    end(rt, task, result);
+    end(rn__worker_self(), task, result);
 }
 
 /* ---- public ------------------------------------------------------------- */
 
-/* What is to be spawned, and from where. */
-struct spawn {
-    rn_task_fn *fn;
-    void *arg;
-    const char *name;
-    const void *site;
-    rn_task *handle;
-};
-
-static int
-spawn_into(struct rn__rt *rt, struct rn_scope *scope, const struct spawn *spec)
+/* handle NULL: nobody will join it. */
+__attribute__((always_inline)) static inline int
+spawn(struct rn_scope *scope, rn_task_fn *fn, void *arg, const char *name,
+      rn_task *handle, const void *site)
 {
-    rn__need(spec->fn, "rn_go or rn_task_spawn", spec->site);
-    struct rn__task *task = rn__task_make(rt, spec->fn, spec->arg, spec->site);
-    if (!task)
+    struct rn__worker *worker = rn__worker_self();
+    rn__need(fn, "rn_go or rn_task_spawn", site);
+    struct rn__task *task = make(worker, fn, arg, site);
+    if (rn__unlikely(!task))
         return -ENOMEM;
-    if (spec->name)
-        atomic_store_explicit(&task->name, spec->name, memory_order_relaxed);
-    task->keep = spec->handle != NULL;
-    rn__step(RN__SPAWN, &task->object, spec->site);
+    /* relaxed: for dumps */
+    atomic_store_explicit(&task->name, name, memory_order_relaxed);
+    task->known = task->keep = handle != NULL;
+    rn__step(RN__SPAWN, &task->object, site);
     int error = rn__scope_enter(scope, task);
-    if (error) {
+    if (rn__unlikely(error)) {
         rn__task_free(task);
         return error;
     }
-    if (spec->handle)
-        *spec->handle = rn__task_handle(task);
+    rn__count(worker, tasks);
+    if (handle)
+        *handle = rn__task_handle(task);
     rn__sched_ready(task);
     return 0;
 }
@@ -328,8 +357,7 @@ int
 rn_go(rn_scope *scope, rn_task_fn *fn, void *arg)
 {
     struct rn__task *self = rn__self_in("rn_go");
-    struct spawn spec = {fn, arg, NULL, rn__site(), NULL};
-    return spawn_into(self->rt, scope ? scope : self->scope, &spec);
+    return spawn(scope ? scope : self->scope, fn, arg, NULL, NULL, rn__site());
 }
 
 int
@@ -337,9 +365,8 @@ rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
               const rn_task_options *options, rn_task *task)
 {
     struct rn__task *self = rn__self_in("rn_task_spawn");
-    struct spawn spec = {fn, arg, options ? options->name : NULL, rn__site(),
-                         task};
-    return spawn_into(self->rt, scope ? scope : self->scope, &spec);
+    return spawn(scope ? scope : self->scope, fn, arg,
+                 options ? options->name : NULL, task, rn__site());
 }
 
 int
@@ -438,14 +465,17 @@ rn_task_self(void)
 {
     struct rn__task *self = rn__self();
     rn_task none = {0};
-    return self ? rn__task_handle(self) : none;
+    if (!self)
+        return none;
+    self->known = true;
+    return rn__task_handle(self);
 }
 
 const char *
 rn_task_name(void)
 {
     struct rn__task *self = rn__self();
-    return self ? self->name : "";
+    return self ? rn__task_name(self) : "";
 }
 
 void
@@ -453,8 +483,7 @@ rn_task_set_name(const char *name)
 {
     struct rn__task *self = rn__self_in("rn_task_set_name");
     rn__lock(&self->lock); /* a dump may be reading the old one */
-    atomic_store_explicit(&self->name, name ? name : "task",
-                          memory_order_relaxed);
+    atomic_store_explicit(&self->name, name, memory_order_relaxed);
     rn__unlock(&self->lock);
 }
 

@@ -1,16 +1,17 @@
 /* core/worker.c - what a worker does when it has nothing to run: look
  * elsewhere, sleep, and notice that everybody sleeps for ever.
  *
- * No wake-up is lost: who publishes work stores it, then reads asleep and
- * searching; who goes to sleep counts itself no longer searching, then asleep,
- * then looks at all work again. A light fence lies between the first two, a
- * heavy one between the last (base/atomic.h), so one of the two sees the
- * other. A searcher that finds work passes the search on if there is more.
+ * A worker's own queue is run by that worker or by thieves: it never sleeps
+ * with something in it. So what others must be told of is what nobody owns (the
+ * injected tasks), and what is worth a wake-up (sched.c, PACE). Neither is
+ * lost: who injects stores first and then reads asleep; who goes to sleep
+ * counts itself asleep, passes a heavy fence, then looks again. A searcher that
+ * finds work passes the search on if there is more.
  *
  * About half of the workers search at once at most. While some worker runs, the
- * sleepers look again every PATIENCE: a task that never yields keeps the one
- * it has woken in its slot, and timers waiting, no longer than that. When all
- * sleep they sleep until the next timer, and an idle process wakes nobody.
+ * sleepers look again every PATIENCE, at whatever is queued: a task that never
+ * yields keeps what it has woken, and timers, waiting no longer than that. When
+ * all sleep they sleep until the next timer, and an idle process wakes nobody.
  *
  * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
  * work, so under idle_lock this is exact. Tasks without memory for a stack do
@@ -28,35 +29,57 @@ enum { ROUNDS = 8, SPINS = 64 };
 
 /* ---- looking ------------------------------------------------------------ */
 
+/* Whether what the other has queued is worth a robbery. */
+static bool
+worth_it(const struct rn__worker *victim)
+{
+    uint64_t length = rn__runq_length(&victim->queue);
+    /* relaxed: a guess */
+    uint32_t pace = atomic_load_explicit(&victim->pace, memory_order_relaxed);
+    return length * pace >= RN__ROB_WORTH && length > 0;
+}
+
+/* Whether there is anything at all. */
+static bool
+has_any(const struct rn__worker *victim)
+{
+    return rn__runq_length(&victim->queue) > 0 ||
+           atomic_load_explicit(&victim->queue.slot, memory_order_relaxed);
+}
+
+/* Move half of another's tasks here, and return one to run at once; with all
+ * set, however little it is. */
 static struct rn__task *
-steal(struct rn__worker *worker, bool slots)
+steal(struct rn__worker *worker, bool all)
 {
     struct rn__rt *rt = worker->rt;
+    struct rn__task *loot[RN__LOOT_MAX];
     uint32_t count = (uint32_t)rt->worker_count;
     uint32_t start = rn__prng_below(&worker->prng, count);
     for (uint32_t i = 0; i < count; i++) {
         struct rn__worker *victim = &rt->workers[(start + i) % count];
-        if (victim == worker)
+        if (victim == worker || !(all ? has_any(victim) : worth_it(victim)))
             continue;
-        struct rn__task *task = rn__runq_steal(&worker->queue, &victim->queue);
-        if (!task && slots)
-            task = rn__sched_rob(victim);
-        if (task) {
-            rn__count(worker, steals);
-            return task;
-        }
+        uint32_t got = rn__runq_rob(&victim->queue, loot, all);
+        if (got == 0)
+            continue;
+        rn__count(worker, steals);
+        rn__sched_adopt(worker, loot + 1, got - 1);
+        return loot[0];
     }
     return NULL;
 }
 
+/* Whether there is work that nobody looks at, or that is worth it. */
 static bool
 queued_work(struct rn__rt *rt)
 {
     if (atomic_load(&rt->injected_count) > 0)
         return true;
-    for (int i = 0; i < rt->worker_count; i++)
-        if (!rn__runq_empty(&rt->workers[i].queue))
-            return true;
+    if (rt->worker_count > 1)
+        for (int i = 0; i < rt->worker_count; i++)
+            if (worth_it(&rt->workers[i]))
+                return true;
     return false;
 }
 
@@ -185,7 +208,8 @@ deadlocked(struct rn__rt *rt)
 {
     rn__lock(&rt->idle_lock);
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
-                !queued_work(rt) && atomic_load(&rt->timers.next) == RN_NEVER &&
+                atomic_load(&rt->injected_count) == 0 &&
+                atomic_load(&rt->timers.next) == RN_NEVER &&
                 !atomic_load(&rt->stop) && !rt->deadlocked;
     struct rn__worker *other = dead ? hoarder(rt) : NULL;
     if (other)
@@ -266,16 +290,25 @@ sleep_until_woken(struct rn__worker *worker)
     return !woken;
 }
 
+/* A task we wanted to run while another worker was leaving it. */
+static struct rn__task *
+take_handed(struct rn__worker *worker)
+{
+    struct rn__task *task = worker->handed;
+    worker->handed = NULL;
+    return task;
+}
+
 struct rn__task *
 rn__worker_find(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
     bool patient = true;
+    if (worker->handed)
+        return take_handed(worker);
     while (!atomic_load(&rt->stop)) {
-        worker->clock = rn__os_now();
-        size_t fired = rn__timers_run(rt, worker->clock);
-        atomic_fetch_add_explicit(&worker->count.timers, fired,
-                                  memory_order_relaxed);
+        rn__sched_look(worker, rn__os_now());
+        worker->rounds = worker->rounds_given;
         struct rn__task *task = rn__sched_local(worker);
         if (!task)
             task = search(worker);

@@ -51,10 +51,23 @@ void *rn__os_map(size_t bytes);
 void rn__os_unmap(void *memory, size_t bytes);
 
 /* A pointer that belongs to the running context's OS thread. With the thread
- * backend it travels along with a switch. rn__os_self is never inlined, so no
- * compiler keeps a thread-local's address across a switch. */
-void *rn__os_self(void);
+ * backend it travels along with a switch. The address of a thread-local must
+ * never live across a switch, and compilers like to keep it: so it is read by
+ * an instruction they cannot look into, or else by a call. */
 void rn__os_set_self(void *self);
+#if defined(__x86_64__) && defined(__linux__) && !defined(__ILP32__)
+static inline void *
+rn__os_self(void)
+{
+    void *self;
+    __asm__ volatile("movq rn__os_tls@gottpoff(%%rip), %0\n\t"
+                     "movq %%fs:(%0), %0"
+                     : "=r"(self));
+    return self;
+}
+#else
+void *rn__os_self(void);
+#endif
 
 /* ---- contexts ---------------------------------------------------------- */
 

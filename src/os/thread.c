@@ -7,8 +7,11 @@
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uintptr_t), "a handle fits");
 
-/* Initial-exec: one load to reach, and safe in a signal handler. */
-static __thread void *self __attribute__((tls_model("initial-exec")));
+/* Initial-exec: one load to reach, and safe in a signal handler. Not static,
+ * because the assembly in os.h names it. */
+extern __thread void *rn__os_tls;
+__thread void *rn__os_tls
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static void *
 run(void *arg)
@@ -41,17 +44,19 @@ rn__thread_join(struct rn__thread *thread)
 }
 
 /* The empty assembly keeps a compiler that sees the whole program from taking
- * this for a function without side effects and reusing its result. */
-__attribute__((noinline)) void *
-rn__os_self(void)
-{
-    __asm__ volatile("" ::: "memory");
-    return self;
-}
-
+ * these for functions without side effects. */
 __attribute__((noinline)) void
 rn__os_set_self(void *value)
 {
     __asm__ volatile("" ::: "memory");
-    self = value;
+    rn__os_tls = value;
 }
+
+#if !defined(__x86_64__) || !defined(__linux__) || defined(__ILP32__)
+__attribute__((noinline)) void *
+rn__os_self(void)
+{
+    __asm__ volatile("" ::: "memory");
+    return rn__os_tls;
+}
+#endif

@@ -26,7 +26,7 @@ void
 rn__world_keep_name(struct rn__world *world, const struct rn__task *task)
 {
     uint32_t n = rn__task_number(task);
-    const char *name = atomic_load_explicit(&task->name, memory_order_relaxed);
+    const char *name = rn__task_name(task);
     size_t length = strnlen(name, RN__SIM_NAME - 1);
     if (n >= RN__SIM_NAMES)
         return;
@@ -72,7 +72,8 @@ print_task(struct rn__world *world, struct rn__task *task, FILE *out)
     char where[1][RN__SYMBOL_MAX] = {""};
     if (site)
         rn__os_symbols(&site, 1, where);
-    fprintf(out, "  task %u \"%s\" waits ", rn__task_number(task), task->name);
+    fprintf(out, "  task %u \"%s\" waits ", rn__task_number(task),
+            rn__task_name(task));
     rn__dump_wait(&world->rt, task, true, out);
     fprintf(out, ", at %s\n", where[0]);
 }

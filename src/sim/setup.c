@@ -79,7 +79,7 @@ rn__world_init(struct rn__world *world, const rn_sim_options *options,
         return error;
     }
     world->set_up = true;
-    error = rn__ctx_adopt(&world->worker.idle);
+    error = rn__ctx_adopt(&world->worker.idle.ctx);
     rn__fault_install(rn__report_fault);
     return error;
 }
@@ -98,7 +98,7 @@ rn__world_fini(struct rn__world *world)
         rn__fault_remove();
         for (struct rn__stack *s = world->stacks; s; s = s->next)
             rn__ctx_fini(&s->ctx);
-        rn__ctx_fini(&world->worker.idle);
+        rn__ctx_fini(&world->worker.idle.ctx);
         rn__stackpool_fini(&world->rt.pool);
     }
     unmap(world->events, world->event_room * sizeof *world->events);

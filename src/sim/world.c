@@ -420,7 +420,7 @@ static void
 reset_runtime(struct rn__world *world)
 {
     struct rn__stackpool pool = world->rt.pool;
-    struct rn__ctx idle = world->worker.idle;
+    struct rn__ctx idle = world->worker.idle.ctx;
     uint32_t objects = world->rt.objects, tasks = world->rt.task_numbers;
     rn_options options = {.workers = 1,
                           .fail_alloc = world->options.fail_alloc};
@@ -429,7 +429,7 @@ reset_runtime(struct rn__world *world)
     world->rt.pool = pool;
     world->rt.objects = objects; /* numbers go on if it runs again */
     world->rt.task_numbers = tasks;
-    world->worker.idle = idle;
+    world->worker.idle.ctx = idle;
     world->rt.workers = &world->worker;
     world->ready_count = 0;
     world->over = false;

@@ -14,98 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values ------------------------------------------------------------- */
-
-/* Most values are a pointer or a number. */
-static void
-copy(const rn_chan *chan, void *to, const void *from)
-{
-    if (!to)
-        return;
-    if (chan->elem_bytes == sizeof(void *))
-        memcpy(to, from, sizeof(void *));
-    else if (chan->elem_bytes)
-        memcpy(to, from, chan->elem_bytes);
-}
-
-static char *
-place(const rn_chan *chan, size_t i)
-{
-    size_t at = chan->head + i;
-    if (at >= chan->capacity)
-        at -= chan->capacity;
-    return chan->ring + at * chan->elem_bytes;
-}
-
-static void
-put(rn_chan *chan, const void *elem)
-{
-    copy(chan, place(chan, chan->count), elem);
-    chan->count++;
-}
-
-static void
-take(rn_chan *chan, void *elem)
-{
-    copy(chan, elem, place(chan, 0));
-    chan->count--;
-    if (++chan->head == chan->capacity)
-        chan->head = 0;
-}
-
-/* ---- under the lock ----------------------------------------------------- */
-
-bool
-rn__chan_can_send(rn_chan *chan)
-{
-    return chan->closed || chan->count < chan->capacity ||
-           rn__wait_any(&chan->receivers);
-}
-
-bool
-rn__chan_can_recv(rn_chan *chan)
-{
-    return chan->closed || chan->count > 0 || rn__wait_any(&chan->senders);
-}
-
-int
-rn__chan_try_send(rn_chan *chan, const void *elem, struct rn__waiter **wake)
-{
-    *wake = NULL;
-    if (chan->closed)
-        return -EPIPE;
-    if (chan->count == 0 &&
-        (*wake = rn__wait_claim_first(&chan->receivers, 0))) {
-        copy(chan, (*wake)->slot, elem);
-        return 0;
-    }
-    if (chan->count == chan->capacity)
-        return -EAGAIN;
-    put(chan, elem);
-    return 0;
-}
-
-int
-rn__chan_try_recv(rn_chan *chan, void *elem, struct rn__waiter **wake)
-{
-    *wake = NULL;
-    if (chan->count > 0) {
-        take(chan, elem);
-        if ((*wake = rn__wait_claim_first(&chan->senders, 0)))
-            put(chan, (*wake)->slot);
-        return 0;
-    }
-    if ((*wake = rn__wait_claim_first(&chan->senders, 0))) {
-        copy(chan, elem, (*wake)->slot);
-        return 0;
-    }
-    if (!chan->closed)
-        return -EAGAIN;
-    if (elem)
-        memset(elem, 0, chan->elem_bytes);
-    return -EPIPE;
-}
-
 void
 rn__chan_offer(rn_chan *chan, const void *elem, struct rn__list *woken)
 {
@@ -163,51 +71,102 @@ rn_chan_unref(rn_chan *chan)
     rn__free(NULL, chan);
 }
 
-int
-rn__chan_operate(struct rn__task *self, const struct rn__chanop *op,
-                 const void *site)
+/* Under the lock, which it gives up. Out of line, so that who does not wait
+ * saves no registers for it. */
+__attribute__((noinline)) static int
+wait_send(struct rn__task *self, rn_chan *chan, const void *elem,
+          rn_time deadline, const void *site)
 {
-    rn_chan *chan = op->chan;
-    bool send = op->kind == RN__SEND, try = op->deadline == RN_NOW;
-    struct rn__waiter *wake;
-    rn__step(op->kind, chan ? &chan->object : NULL, site);
-    if (!try && rn__cancel_check(self))
-        return -ECANCELED;
-    if (!chan)
-        return rn__wait_forever(self, op->kind, site, op->deadline);
-    if (send && chan->elem_bytes)
-        rn__need(op->elem, "rn_chan_send", site);
-    rn__lock(&chan->lock);
-    int result = send ? rn__chan_try_send(chan, op->elem, &wake)
-                      : rn__chan_try_recv(chan, op->elem, &wake);
-    if (result == -EAGAIN && !try) {
-        struct rn__waitspec spec = {op->kind,
-                                    &chan->object,
-                                    site,
-                                    &chan->lock,
-                                    send ? &chan->senders : &chan->receivers,
-                                    op->elem};
-        result = rn__wait_one(self, &spec, op->deadline);
-        return result < 0 ? result : self->wait_status;
-    }
+    struct rn__waitspec spec = {RN__SEND,       &chan->object,
+                                site,           &chan->lock,
+                                &chan->senders, (void *)(uintptr_t)elem};
+    int result = rn__wait_here(self, &spec, deadline, true);
+    return result < 0 ? result : self->wait_status;
+}
+
+__attribute__((noinline)) static int
+wait_recv(struct rn__task *self, rn_chan *chan, void *elem, rn_time deadline,
+          const void *site)
+{
+    struct rn__waitspec spec = {RN__RECV,    &chan->object,    site,
+                                &chan->lock, &chan->receivers, elem};
+    int result = rn__wait_here(self, &spec, deadline, true);
+    return result < 0 ? result : self->wait_status;
+}
+
+static inline int
+finish(rn_chan *chan, struct rn__waiter *wake, int result)
+{
     rn__unlock(&chan->lock);
     if (wake)
         rn__fire(wake->task);
     return result;
 }
 
+__attribute__((always_inline)) static inline int
+send(struct rn__task *self, rn_chan *chan, const void *elem, rn_time deadline,
+     const void *site)
+{
+    struct rn__waiter *wake;
+    rn__step(RN__SEND, chan ? &chan->object : NULL, site);
+    if (deadline != RN_NOW && rn__cancel_check(self))
+        return -ECANCELED;
+    if (rn__unlikely(!chan))
+        return rn__wait_forever(self, RN__SEND, site, deadline);
+    if (rn__unlikely(!elem) && chan->elem_bytes)
+        rn__need(elem, "rn_chan_send", site);
+    if (deadline == RN_NOW && !rn__chan_may_send(chan))
+        return -EAGAIN;
+    rn__lock(&chan->lock);
+    int result = rn__chan_try_send(chan, elem, &wake);
+    if (rn__likely(result != -EAGAIN || deadline == RN_NOW))
+        return finish(chan, wake, result);
+    return wait_send(self, chan, elem, deadline, site);
+}
+
+__attribute__((always_inline)) static inline int
+recv(struct rn__task *self, rn_chan *chan, void *elem, rn_time deadline,
+     const void *site)
+{
+    struct rn__waiter *wake;
+    rn__step(RN__RECV, chan ? &chan->object : NULL, site);
+    if (deadline != RN_NOW && rn__cancel_check(self))
+        return -ECANCELED;
+    if (rn__unlikely(!chan))
+        return rn__wait_forever(self, RN__RECV, site, deadline);
+    if (deadline == RN_NOW && !rn__chan_may_recv(chan))
+        return -EAGAIN;
+    rn__lock(&chan->lock);
+    int result = rn__chan_try_recv(chan, elem, &wake);
+    if (rn__likely(result != -EAGAIN || deadline == RN_NOW))
+        return finish(chan, wake, result);
+    return wait_recv(self, chan, elem, deadline, site);
+}
+
+int
+rn__chan_send(struct rn__task *self, rn_chan *chan, const void *elem,
+              rn_time deadline, const void *site)
+{
+    return send(self, chan, elem, deadline, site);
+}
+
+int
+rn__chan_recv(struct rn__task *self, rn_chan *chan, void *elem,
+              rn_time deadline, const void *site)
+{
+    return recv(self, chan, elem, deadline, site);
+}
+
 int
 rn_chan_send(rn_chan *chan, const void *elem, rn_time deadline)
 {
-    struct rn__chanop op = {RN__SEND, chan, (void *)(uintptr_t)elem, deadline};
-    return rn__chan_operate(rn__self_in("rn_chan_send"), &op, rn__site());
+    return send(rn__self_in("rn_chan_send"), chan, elem, deadline, rn__site());
 }
 
 int
 rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
 {
-    struct rn__chanop op = {RN__RECV, chan, elem, deadline};
-    return rn__chan_operate(rn__self_in("rn_chan_recv"), &op, rn__site());
+    return recv(rn__self_in("rn_chan_recv"), chan, elem, deadline, rn__site());
 }
 
 static void
@@ -231,11 +190,11 @@ rn_chan_close(rn_chan *chan)
         rn__panic_at(site, "close of a nil channel");
     rn__step(RN__CLOSE, &chan->object, site);
     rn__lock(&chan->lock);
-    if (chan->closed) {
+    if (rn__chan_closed(chan)) {
         rn__unlock(&chan->lock);
         rn__panic_at(site, "close of a closed channel");
     }
-    chan->closed = true;
+    atomic_store_explicit(&chan->closed, true, memory_order_relaxed);
     rn__wait_claim_all(&chan->receivers, -EPIPE, &woken);
     zero_slots(chan, &woken);
     rn__wait_claim_all(&chan->senders, -EPIPE, &woken);
@@ -251,7 +210,7 @@ rn_chan_len(const rn_chan *chan)
     rn_chan *c = (rn_chan *)(uintptr_t)chan;
     rn__step(RN__CHAN_LEN, &c->object, rn__site());
     rn__lock(&c->lock);
-    size_t count = c->count;
+    size_t count = rn__chan_count(c);
     rn__unlock(&c->lock);
     return count;
 }

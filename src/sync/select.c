@@ -1,9 +1,13 @@
 /* sync/select.c - wait for several things, do exactly one.
  *
- * All objects of the arms are locked, in address order and each once; with all
- * locks held one ready arm is chosen and done, or a waiter is queued for every
- * arm. So a select sees one moment, and crossed selects cannot lock each
- * other. The waiters live in the arms.
+ * First the channels are looked at without their locks. If some look ready one
+ * of them is chosen and done as a plain operation, which it is: an arm that is
+ * ready now may be taken now, whatever the others are.
+ *
+ * Otherwise all objects of the arms are locked, in address order and each
+ * once; with all locks held one ready arm is chosen and done, or a waiter is
+ * queued for every arm. So that nothing is ready is seen in one moment, and
+ * crossed selects cannot lock each other. The waiters live in the arms.
  *
  * A hint may be wrong: an arm that looks ready because a peer waits can find
  * that peer claimed by another a moment later. Then all arms are looked at
@@ -60,12 +64,13 @@ address(const struct call *call, uint32_t arm)
 static void
 sort_locks(struct call *call)
 {
-    static const size_t gaps[] = {40142, 17841, 7929, 3524, 1566, 701, 301,
-                                  132,   57,    23,   10,   4,    1};
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+    static const uint16_t gaps[] = {1,   4,    10,   23,   57,    132,  301,
+                                    701, 1566, 3524, 7929, 17841, 40142};
+    size_t g = 0;
+    while (g + 1 < sizeof gaps / sizeof *gaps && 4 * gaps[g] < call->locks)
+        g++;
+    for (;; g--) {
         size_t gap = gaps[g];
-        if (gap >= call->locks)
-            continue;
         for (size_t i = gap; i < call->locks; i++) {
             uint32_t moving = inner(&call->arms[i])->order;
             size_t j = i;
@@ -77,6 +82,8 @@ sort_locks(struct call *call)
             }
             inner(&call->arms[j])->order = moving;
         }
+        if (g == 0)
+            return;
     }
 }
 
@@ -104,24 +111,11 @@ unlock_all(const struct call *call)
 
 /* ---- arms --------------------------------------------------------------- */
 
-static bool
-valid(const rn_arm *arms, size_t count, unsigned flags)
+static inline void
+check_value(const rn_arm *arm, size_t i, const void *site)
 {
-    if (count > RN_SELECT_MAX || (flags & ~RN_SELECT_ORDERED))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if ((unsigned)arms[i].kind > RN_ARM_KIND_SCOPE)
-            return false;
-    return true;
-}
-
-static void
-check_values(const rn_arm *arms, size_t count, const void *site)
-{
-    for (size_t i = 0; i < count; i++)
-        if (arms[i].kind == RN_ARM_KIND_SEND && arms[i].chan &&
-            arms[i].chan->elem_bytes && !arms[i].data)
-            rn__panic_at(site, "rn_select: arm %zu sends from NULL", i);
+    if (rn__unlikely(!arm->data) && arm->chan && arm->chan->elem_bytes)
+        rn__panic_at(site, "rn_select: arm %zu sends from NULL", i);
 }
 
 static void
@@ -151,7 +145,7 @@ prepare_arm(struct call *call, uint32_t i)
 }
 
 static void
-announce(const struct call *call, const void *site)
+announce_slowly(const struct call *call, const void *site)
 {
     static const enum rn__kind kinds[] = {RN__NONE,     RN__ARM_SEND,
                                           RN__ARM_RECV, RN__ARM_JOIN,
@@ -159,17 +153,28 @@ announce(const struct call *call, const void *site)
     for (size_t i = 0; i < call->count; i++) {
         rn_arm *arm = &call->arms[i];
         struct rn__object *object = NULL;
+        struct rn__task *task;
         if (arm->kind == RN_ARM_KIND_NONE)
             continue;
         if (arm->chan)
             object = &arm->chan->object;
-        else if (arm->kind == RN_ARM_KIND_JOIN && inner(arm)->task)
-            object = &inner(arm)->task->object;
+        else if (arm->kind == RN_ARM_KIND_JOIN &&
+                 (task = rn__task_record(call->rt, arm->id)))
+            object = &task->object;
         else if (arm->kind == RN_ARM_KIND_SCOPE && arm->data)
             object = &((struct rn_scope *)arm->data)->object;
         rn__note(kinds[arm->kind], object, site);
     }
     rn__step(RN__SELECT, NULL, site);
+}
+
+static inline void
+announce(const struct call *call, const void *site)
+{
+    /* relaxed: see rn__step */
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
+        announce_slowly(call, site);
 }
 
 /* Under the locks: whether the arm can be done now. */
@@ -337,17 +342,120 @@ wait(const struct call *call, const void *site, rn_time deadline)
     return result;
 }
 
+/* ---- the quick way ------------------------------------------------------ */
+
+/* More arms than this take the long way. */
+enum { QUICK_MAX = 64 };
+
+/* Whether the arm looks ready. */
+static inline bool
+looks_ready(const rn_arm *arm, rn_time now)
+{
+    if (arm->kind == RN_ARM_KIND_RECV)
+        return arm->chan && rn__chan_may_recv(arm->chan);
+    if (arm->kind == RN_ARM_KIND_SEND)
+        return arm->chan && rn__chan_may_send(arm->chan);
+    return arm->kind == RN_ARM_KIND_AT && (rn_time)arm->id <= now;
+}
+
+/* Do one arm on its own: 0 or -EPIPE, or -EAGAIN. */
+static int
+do_alone(rn_arm *arm)
+{
+    struct rn__waiter *wake = NULL;
+    rn_chan *chan = arm->chan;
+    if (arm->kind == RN_ARM_KIND_AT)
+        return 0;
+    rn__lock(&chan->lock);
+    int result = arm->kind == RN_ARM_KIND_SEND
+                     ? rn__chan_try_send(chan, arm->data, &wake)
+                     : rn__chan_try_recv(chan, arm->data, &wake);
+    rn__unlock(&chan->lock);
+    if (wake)
+        rn__fire(wake->task);
+    return result;
+}
+
+/* Channels and times only: do one that looks ready. Returns its index, or
+ * -EAGAIN: none does, or it was not. */
+static int
+quick(rn_arm *arms, size_t count, unsigned flags, rn_time now)
+{
+    uint8_t found[QUICK_MAX];
+    uint32_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        found[n] = (uint8_t)i;
+        n += looks_ready(&arms[i], now);
+    }
+    /* The first in order can only be told in one moment, unless it is arm 0. */
+    if (n == 0 || ((flags & RN_SELECT_ORDERED) && found[0] != 0))
+        return -EAGAIN;
+    uint32_t i = found[flags & RN_SELECT_ORDERED ? 0 : rn__choose(n)];
+    int result = do_alone(&arms[i]);
+    if (result == -EAGAIN)
+        return result;
+    arms[i].result = result;
+    return (int)i;
+}
+
 /* One arm on a channel is a plain send or receive. */
 static int
 single(struct rn__task *self, rn_arm *arm, rn_time deadline, const void *site)
 {
-    struct rn__chanop op = {arm->kind == RN_ARM_KIND_SEND ? RN__SEND : RN__RECV,
-                            arm->chan, arm->data, deadline};
-    int result = rn__chan_operate(self, &op, site);
+    int result =
+        arm->kind == RN_ARM_KIND_SEND
+            ? rn__chan_send(self, arm->chan, arm->data, deadline, site)
+            : rn__chan_recv(self, arm->chan, arm->data, deadline, site);
     if (result != 0 && result != -EPIPE)
         return result;
     arm->result = result;
     return 0;
+}
+
+/* What kinds of arms there are. */
+struct kinds {
+    bool valid;
+    bool quick; /* channels and times only, and not too many */
+    bool times;
+};
+
+static struct kinds
+look_over(const rn_arm *arms, size_t count, unsigned flags, const void *site)
+{
+    struct kinds kinds = {false, count <= QUICK_MAX, false};
+    if (count > RN_SELECT_MAX || (flags & ~RN_SELECT_ORDERED))
+        return kinds;
+    for (size_t i = 0; i < count; i++) {
+        unsigned kind = arms[i].kind;
+        if (kind > RN_ARM_KIND_SCOPE)
+            return kinds;
+        if (kind == RN_ARM_KIND_SEND)
+            check_value(&arms[i], i, site);
+        else if (kind == RN_ARM_KIND_AT)
+            kinds.times = true;
+        else if (kind > RN_ARM_KIND_RECV)
+            kinds.quick = false;
+    }
+    kinds.valid = true;
+    return kinds;
+}
+
+/* Lock all, and do one arm or wait. */
+static int
+slow(struct call *call, unsigned flags, rn_time deadline, const void *site)
+{
+    for (size_t i = 0; i < call->count; i++)
+        prepare_arm(call, (uint32_t)i);
+    sort_locks(call);
+    lock_all(call);
+    int result = do_one(call, flags & RN_SELECT_ORDERED);
+    if (result != -EAGAIN)
+        return result;
+    if (deadline == RN_NOW) {
+        unlock_all(call);
+        return -EAGAIN;
+    }
+    return wait(call, site, deadline);
 }
 
 int
@@ -357,26 +465,21 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
     const void *site = rn__site();
     if (count > 0)
         rn__need(arms, "rn_select", site);
-    if (!valid(arms, count, flags))
-        return -EINVAL;
-    if (count == 1 &&
+    if (count == 1 && !(flags & ~RN_SELECT_ORDERED) &&
         (arms->kind == RN_ARM_KIND_SEND || arms->kind == RN_ARM_KIND_RECV))
         return single(self, arms, deadline, site);
-    check_values(arms, count, site);
+    struct kinds kinds = look_over(arms, count, flags, site);
+    if (!kinds.valid)
+        return -EINVAL;
     struct call call = {arms, count, 0, RN_NEVER, -1, self, self->rt};
-    for (size_t i = 0; i < count; i++)
-        prepare_arm(&call, (uint32_t)i);
-    sort_locks(&call);
     announce(&call, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
-    lock_all(&call);
-    int result = do_one(&call, flags & RN_SELECT_ORDERED);
-    if (result != -EAGAIN)
-        return result;
-    if (deadline == RN_NOW) {
-        unlock_all(&call);
-        return -EAGAIN;
+    if (kinds.quick) {
+        rn_time now = kinds.times ? rn__rt_now(self->rt) : 0;
+        int result = quick(arms, count, flags, now);
+        if (result != -EAGAIN)
+            return result;
     }
-    return wait(&call, site, deadline);
+    return slow(&call, flags, deadline, site);
 }

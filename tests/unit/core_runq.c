@@ -19,11 +19,39 @@ as_number(struct rn__task *task)
     return (uintptr_t)task;
 }
 
+static void
+put(struct rn__runq *q, uintptr_t number)
+{
+    rn__runq_enter(q);
+    if (!rn__runq_push(q, as_task(number))) {
+        size_t room = q->room ? 2 * (size_t)q->room : RN__RUNQ_FIRST;
+        struct rn__task **ring = calloc(room, sizeof *ring);
+        CHECK(ring);
+        free(rn__runq_grow(q, ring));
+        CHECK_EQ(q->room, room);
+        CHECK(rn__runq_push(q, as_task(number)));
+    }
+    rn__runq_leave(q);
+}
+
+/* The oldest; 0: empty. */
+static uintptr_t
+take(struct rn__runq *q)
+{
+    rn__runq_enter(q);
+    struct rn__task *task = rn__runq_length(q) ? rn__runq_shift(q) : NULL;
+    rn__runq_leave(q);
+    return as_number(task);
+}
+
 /* ---- alone -------------------------------------------------------------- */
 
+enum { MOST = 3000 };
+
 struct twin {
-    uintptr_t items[RN__RUNQ_ROOM];
+    uintptr_t items[MOST];
     size_t count;
+    uintptr_t slot;
 };
 
 static void
@@ -36,30 +64,45 @@ twin_drop(struct twin *twin, size_t n)
 static void
 take_and_check(struct rn__runq *q, struct twin *twin)
 {
-    CHECK_EQ(rn__runq_empty(q), twin->count == 0);
+    CHECK_EQ(rn__runq_length(q), twin->count);
     uintptr_t wanted = twin->count ? twin->items[0] : 0;
-    CHECK_EQ(as_number(rn__runq_take(q)), wanted);
+    CHECK_EQ(take(q), wanted);
     if (wanted)
         twin_drop(twin, 1);
 }
 
-/* About half, from the old end, in order; the last of them is returned. */
+/* About half, from the old end, in order; the slot only if there is nothing
+ * else and all is wanted. */
 static void
-steal_and_check(struct rn__runq *q, struct twin *twin)
+rob_and_check(struct rn__runq *q, struct twin *twin, bool all)
 {
-    static struct rn__runq to; /* keeps its place in the ring */
-    struct rn__task *last = rn__runq_steal(&to, q);
-    size_t taken = twin->count - twin->count / 2;
-    CHECK_EQ(last != NULL, twin->count > 0);
-    for (size_t i = 0; i + 1 < taken; i++)
-        CHECK_EQ(as_number(rn__runq_take(&to)), twin->items[i]);
-    CHECK(!rn__runq_take(&to));
-    if (last)
-        CHECK_EQ(as_number(last), twin->items[taken - 1]);
-    twin_drop(twin, taken);
+    struct rn__task *loot[RN__LOOT_MAX];
+    uint32_t got = rn__runq_rob(q, loot, all);
+    if (twin->count == 0) {
+        CHECK_EQ(got, all && twin->slot);
+        if (got)
+            CHECK_EQ(as_number(loot[0]), twin->slot);
+        if (got)
+            twin->slot = 0;
+        return;
+    }
+    size_t half = twin->count - twin->count / 2;
+    CHECK_EQ(got, half < RN__LOOT_MAX ? half : RN__LOOT_MAX);
+    for (uint32_t i = 0; i < got; i++)
+        CHECK_EQ(as_number(loot[i]), twin->items[i]);
+    twin_drop(twin, got);
 }
 
-/* A program with its favourite operations, so that the queue is full for a
+static void
+swap_and_check(struct rn__runq *q, struct twin *twin, uintptr_t number)
+{
+    rn__runq_enter(q);
+    CHECK_EQ(as_number(rn__runq_swap(q, as_task(number))), twin->slot);
+    rn__runq_leave(q);
+    twin->slot = number;
+}
+
+/* A program with its favourite operations, so that the queue is long for a
  * while and empty for a while. */
 static void
 random_program(struct rn__runq *q, struct twin *twin, uint64_t *random)
@@ -68,15 +111,15 @@ random_program(struct rn__runq *q, struct twin *twin, uint64_t *random)
     for (int step = 0; step < 2000; step++) {
         static uintptr_t number;
         uint32_t op = rn__prng_below(random, 100);
-        if (op < puts) {
-            bool fits = twin->count < RN__RUNQ_ROOM;
-            CHECK_EQ(rn__runq_put(q, as_task(++number)), fits);
-            if (fits)
-                twin->items[twin->count++] = number;
-        } else if (op < puts + (100 - puts) * 9 / 10) {
+        if (op < puts && twin->count < MOST) {
+            put(q, ++number);
+            twin->items[twin->count++] = number;
+        } else if (op < puts + (100 - puts) * 8 / 10) {
             take_and_check(q, twin);
+        } else if (op % 3 == 0) {
+            swap_and_check(q, twin, op % 2 ? ++number : 0);
         } else {
-            steal_and_check(q, twin);
+            rob_and_check(q, twin, op % 2);
         }
     }
 }
@@ -91,6 +134,7 @@ TEST(runq_does_what_a_fifo_does)
     while (twin.count)
         take_and_check(&q, &twin);
     take_and_check(&q, &twin);
+    free(q.ring);
 }
 
 TEST(runq_numbers_may_wrap)
@@ -98,12 +142,15 @@ TEST(runq_numbers_may_wrap)
     static struct rn__runq q;
     static struct twin twin;
     uint64_t random = 8;
+    put(&q, 1);
+    CHECK_EQ(take(&q), 1);
     atomic_store(&q.head, UINT32_MAX - 1000);
     atomic_store(&q.tail, UINT32_MAX - 1000);
     while (atomic_load(&q.head) > 1000000)
         random_program(&q, &twin, &random);
     while (twin.count)
         take_and_check(&q, &twin);
+    free(q.ring);
 }
 
 /* ---- with thieves ------------------------------------------------------- */
@@ -118,9 +165,8 @@ static struct {
 } stress;
 
 static void
-count_taken(struct rn__task *task)
+count_taken(uintptr_t number)
 {
-    uintptr_t number = as_number(task);
     CHECK(number >= 1 && number <= (uintptr_t)stress.items);
     CHECK_EQ(atomic_fetch_add(&stress.taken[number - 1], 1), 0);
     atomic_fetch_sub(&stress.left, 1);
@@ -129,27 +175,32 @@ count_taken(struct rn__task *task)
 static void
 drain(struct rn__runq *q)
 {
-    struct rn__task *task;
-    while ((task = rn__runq_take(q)))
-        count_taken(task);
+    uintptr_t number;
+    while ((number = take(q)))
+        count_taken(number);
+    rn__runq_enter(q);
+    number = as_number(rn__runq_swap(q, NULL));
+    rn__runq_leave(q);
+    if (number)
+        count_taken(number);
 }
 
-/* Steals from all, so from other thieves as well. */
+/* Robs all, so other thieves as well. */
 static void *
 thief(void *arg)
 {
     struct rn__runq *own = arg;
+    struct rn__task *loot[RN__LOOT_MAX];
     uint64_t random = (uint64_t)(own - stress.queues);
     while (atomic_load(&stress.left) > 0) {
         struct rn__runq *from =
             &stress.queues[rn__prng_below(&random, 1 + THIEVES)];
-        struct rn__task *task = from == own ? NULL : rn__runq_steal(own, from);
-        if (!task) {
-            sched_yield();
-            continue;
-        }
-        count_taken(task);
-        if (rn__prng_below(&random, 4) == 0)
+        uint32_t got =
+            from == own ? 0
+                        : rn__runq_rob(from, loot, rn__prng_below(&random, 2));
+        for (uint32_t i = 0; i < got; i++)
+            put(own, as_number(loot[i]));
+        if (got == 0 || rn__prng_below(&random, 4) == 0)
             sched_yield(); /* so that others steal from here */
         drain(own);
     }
@@ -159,27 +210,31 @@ thief(void *arg)
 static void
 own(void)
 {
+    struct rn__runq *q = &stress.queues[0];
     uint64_t random = 99;
     for (long i = 1; i <= stress.items; i++) {
-        while (!rn__runq_put(&stress.queues[0], as_task((uintptr_t)i))) {
-            struct rn__task *task = rn__runq_take(&stress.queues[0]);
-            if (task)
-                count_taken(task);
+        if (rn__prng_below(&random, 2)) {
+            put(q, (uintptr_t)i);
+        } else { /* as a wake-up does */
+            rn__runq_enter(q);
+            uintptr_t old = as_number(rn__runq_swap(q, as_task((uintptr_t)i)));
+            rn__runq_leave(q);
+            if (old)
+                put(q, old);
         }
-        if (rn__prng_below(&random, 8) == 0) {
-            struct rn__task *task = rn__runq_take(&stress.queues[0]);
-            if (task)
-                count_taken(task);
-        }
+        uintptr_t number = rn__prng_below(&random, 8) == 0 ? take(q) : 0;
+        if (number)
+            count_taken(number);
         if (rn__prng_below(&random, 2000) == 0)
             sched_yield();
     }
-    drain(&stress.queues[0]);
+    drain(q);
 }
 
 TEST(runq_gives_each_task_to_one)
 {
     pthread_t threads[THIEVES];
+    atomic_store(&rn__full_fences, !rn__os_fence_all_init());
     atomic_store(&rn__parallel, 1); /* as with several workers */
     stress.items = test_count(2000000);
     stress.taken = calloc((size_t)stress.items, 1);
@@ -193,5 +248,7 @@ TEST(runq_gives_each_task_to_one)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
     for (long i = 0; i < stress.items; i++)
         CHECK_EQ(stress.taken[i], 1);
+    for (int i = 0; i <= THIEVES; i++)
+        free(stress.queues[i].ring);
     free((void *)stress.taken);
 }

@@ -8,14 +8,13 @@
 
 RUN_TEST(wait_is_claimed_once)
 {
-    struct rn__task *self = rn__self();
+    struct rn__task *self = rn__self_in(__func__);
     rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
     CHECK(rn__wait_claim(self, 7, false));
     CHECK(!rn__wait_claim(self, 8, false));
     CHECK(!rn__wait_claim(self, -ECANCELED, true));
-    CHECK(!rn__wait_fired(self));
+    CHECK(!rn__task_waits(self));
     rn__fire(self);
-    CHECK(rn__wait_fired(self));
     CHECK(!rn__wait_claim(self, 9, false));
     CHECK_EQ(rn__wait_park(self, RN_NEVER), 7);
     CHECK(!rn__wait_claim(self, 10, false)); /* closed again */
@@ -24,7 +23,7 @@ RUN_TEST(wait_is_claimed_once)
 
 RUN_TEST(wait_that_is_not_cancellable_is_not_cancelled)
 {
-    struct rn__task *self = rn__self();
+    struct rn__task *self = rn__self_in(__func__);
     rn__wait_open(self, RN__SLEEP, NULL, NULL, false);
     CHECK(!rn__wait_claim(self, -ECANCELED, true));
     CHECK(rn__wait_claim(self, 3, false));
@@ -35,7 +34,7 @@ RUN_TEST(wait_that_is_not_cancellable_is_not_cancelled)
 
 RUN_TEST(wait_in_a_cancelled_scope_ends_at_once)
 {
-    struct rn__task *self = rn__self();
+    struct rn__task *self = rn__self_in(__func__);
     rn_scope *scope = open_scope();
     rn_scope_cancel(scope);
     rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
@@ -50,7 +49,7 @@ RUN_TEST(wait_in_a_cancelled_scope_ends_at_once)
  * when the task parks. */
 RUN_TEST(wait_keeps_its_first_result)
 {
-    struct rn__task *self = rn__self();
+    struct rn__task *self = rn__self_in(__func__);
     rn_scope *scope = open_scope();
     rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
     CHECK(rn__wait_claim(self, 4, false));
@@ -64,7 +63,7 @@ RUN_TEST(wait_keeps_its_first_result)
 /* Waits that somebody else has claimed are dropped from a queue on the way. */
 RUN_TEST(wait_queue_passes_over_the_claimed)
 {
-    struct rn__task *self = rn__self();
+    struct rn__task *self = rn__self_in(__func__);
     struct rn__list queue;
     struct rn__waiter waiters[3];
     rn__list_init(&queue);
