@@ -39,6 +39,7 @@ struct call {
     rn_arm *arms;
     size_t count;
     size_t locks; /* arms with a lock */
+    bool locked;  /* the locks are held; not with one worker, see slow */
     rn_time at;   /* earliest AT arm; RN_NEVER: none */
     int at_arm;
     struct rn__task *self;
@@ -102,6 +103,8 @@ lock_all(const struct call *call)
 static void
 unlock_all(const struct call *call)
 {
+    if (!call->locked)
+        return;
     for (size_t k = call->locks; k-- > 0;) {
         struct rn__lock *lock = kth(call, k)->lock;
         if (k == 0 || kth(call, k - 1)->lock != lock)
@@ -265,20 +268,32 @@ do_one(const struct call *call, bool ordered)
 
 /* ---- waiting ------------------------------------------------------------ */
 
-/* Arms on one object lie next to each other in the order of locks: make each
- * such group a circle. */
-static void
-join_siblings(const struct call *call)
+/* If the last waiter in the queue is of this very call, put ours next to it in
+ * the circle of those on one object. Nobody else has come since. */
+static inline bool
+join_sibling(struct rn__list *queue, struct rn__waiter *waiter)
 {
-    for (size_t first = 0, k = 0; k < call->locks; k++) {
-        bool last = k + 1 == call->locks ||
-                    kth(call, k + 1)->lock != kth(call, k)->lock;
-        size_t next = last ? first : k + 1;
-        if (next != k)
-            kth(call, k)->waiter.sibling = &kth(call, next)->waiter;
-        if (last)
-            first = k + 1;
-    }
+    if (rn__list_empty(queue))
+        return false;
+    struct rn__waiter *last =
+        rn__container_of(queue->prev, struct rn__waiter, link);
+    if (last->task != waiter->task)
+        return false;
+    waiter->sibling = last->sibling ? last->sibling : last;
+    last->sibling = waiter;
+    return true;
+}
+
+static inline void
+queue_arm(struct rn__list *queue, struct rn__list *other, rn_arm *arm, int i,
+          struct rn__task *self)
+{
+    struct rn__waiter *waiter = &inner(arm)->waiter;
+    struct rn__waiter fresh = {{NULL, NULL}, self, arm->data, i, NULL};
+    *waiter = fresh;
+    if (!join_sibling(queue, waiter) && other)
+        join_sibling(other, waiter);
+    rn__list_append(queue, &waiter->link);
 }
 
 /* Under the locks. */
@@ -288,20 +303,21 @@ queue_all(const struct call *call)
     for (size_t i = 0; i < call->count; i++) {
         rn_arm *arm = &call->arms[i];
         struct arm *in = inner(arm);
-        struct rn__list *queue;
+        rn_chan *chan = arm->chan;
         if (!in->lock)
             continue;
-        if (arm->kind == RN_ARM_KIND_SEND)
-            queue = &arm->chan->senders;
-        else if (arm->kind == RN_ARM_KIND_RECV)
-            queue = &arm->chan->receivers;
+        if (arm->kind == RN_ARM_KIND_RECV)
+            queue_arm(&chan->receivers, &chan->senders, arm, (int)i,
+                      call->self);
+        else if (arm->kind == RN_ARM_KIND_SEND)
+            queue_arm(&chan->senders, &chan->receivers, arm, (int)i,
+                      call->self);
         else if (arm->kind == RN_ARM_KIND_SCOPE)
-            queue = &((struct rn_scope *)arm->data)->watchers;
+            queue_arm(&((struct rn_scope *)arm->data)->watchers, NULL, arm,
+                      (int)i, call->self);
         else
-            queue = &in->task->joiners;
-        rn__wait_add(queue, &in->waiter, call->self, (int)i, arm->data);
+            queue_arm(&in->task->joiners, NULL, arm, (int)i, call->self);
     }
-    join_siblings(call);
 }
 
 /* Take back what was queued. The object of the arm that was fired may be gone
@@ -314,9 +330,11 @@ dequeue_all(const struct call *call, int fired)
         struct arm *in = inner(&call->arms[i]);
         if (!in->lock || in->lock == gone)
             continue;
-        rn__lock(in->lock);
+        if (call->locked)
+            rn__lock(in->lock);
         rn__list_remove(&in->waiter.link);
-        rn__unlock(in->lock);
+        if (call->locked)
+            rn__unlock(in->lock);
     }
 }
 
@@ -379,7 +397,7 @@ do_alone(rn_arm *arm)
 /* Channels and times only: do one that looks ready. Returns its index, or
  * -EAGAIN: none does, or it was not. */
 static int
-quick(rn_arm *arms, size_t count, unsigned flags, rn_time now)
+quick(rn_arm *arms, size_t count, unsigned flags, rn_time now, bool *none_ready)
 {
     uint8_t found[QUICK_MAX];
     uint32_t n = 0;
@@ -387,6 +405,7 @@ quick(rn_arm *arms, size_t count, unsigned flags, rn_time now)
         found[n] = (uint8_t)i;
         n += looks_ready(&arms[i], now);
     }
+    *none_ready = n == 0;
     /* The first in order can only be told in one moment, unless it is arm 0. */
     if (n == 0 || ((flags & RN_SELECT_ORDERED) && found[0] != 0))
         return -EAGAIN;
@@ -440,17 +459,24 @@ look_over(const rn_arm *arms, size_t count, unsigned flags, const void *site)
     return kinds;
 }
 
-/* Lock all, and do one arm or wait. */
+/* Lock all, and do one arm or wait. With one worker nobody comes between, so
+ * nothing is locked, and what the quick way has seen still holds. */
 static int
-slow(struct call *call, unsigned flags, rn_time deadline, const void *site)
+slow(struct call *call, unsigned flags, rn_time deadline, bool none_ready,
+     const void *site)
 {
+    call->locked = !rn__alone();
     for (size_t i = 0; i < call->count; i++)
         prepare_arm(call, (uint32_t)i);
-    sort_locks(call);
-    lock_all(call);
-    int result = do_one(call, flags & RN_SELECT_ORDERED);
-    if (result != -EAGAIN)
-        return result;
+    if (call->locked) {
+        sort_locks(call);
+        lock_all(call);
+    }
+    if (call->locked || !none_ready) {
+        int result = do_one(call, flags & RN_SELECT_ORDERED);
+        if (result != -EAGAIN)
+            return result;
+    }
     if (deadline == RN_NOW) {
         unlock_all(call);
         return -EAGAIN;
@@ -471,15 +497,16 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
     struct kinds kinds = look_over(arms, count, flags, site);
     if (!kinds.valid)
         return -EINVAL;
-    struct call call = {arms, count, 0, RN_NEVER, -1, self, self->rt};
+    struct call call = {arms, count, 0, false, RN_NEVER, -1, self, self->rt};
     announce(&call, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
+    bool none_ready = false;
     if (kinds.quick) {
         rn_time now = kinds.times ? rn__rt_now(self->rt) : 0;
-        int result = quick(arms, count, flags, now);
+        int result = quick(arms, count, flags, now, &none_ready);
         if (result != -EAGAIN)
             return result;
     }
-    return slow(&call, flags, deadline, site);
+    return slow(&call, flags, deadline, none_ready, site);
 }
