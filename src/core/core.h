@@ -331,9 +331,10 @@ struct rn__worker {
                                            relaxed: own use, and dumps */
     struct rn__stack *left;             /* whom we have just left; NULL: come
                                            to poke */
-    uint32_t rounds;   /* left until the next look at clock and global queue */
-    uint32_t slot_run; /* times in a row the slot was taken */
-    uint32_t wake_at;  /* queued tasks that are worth a wake-up */
+    uint32_t rounds;    /* left until the next look at clock and global queue */
+    uint32_t slot_run;  /* times in a row the slot was taken */
+    uint32_t fresh_run; /* takes since something fresh was taken */
+    uint32_t wake_at;   /* queued tasks that are worth a wake-up */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
     struct rn__task *handed; /* to run once another worker has left it */
@@ -341,7 +342,8 @@ struct rn__worker {
     uint64_t prng;
     struct rn__stack *stacks; /* free, hottest first */
     uint32_t stack_count;
-    struct rn__task *records; /* free task records */
+    struct rn__task *records;       /* free task records */
+    struct rn__task *spare_records; /* as many as fit in a magazine, or none */
     uint32_t record_count;
     uint32_t scope_count;
     struct rn_scope *scopes;      /* free, by work_next; real world only */
@@ -384,7 +386,7 @@ struct rn__rt {
     _Atomic size_t injected_count;
     struct rn__task *starved; /* ready, but no memory for a stack */
     _Atomic size_t starved_count;
-    struct rn__task *records; /* free task records */
+    struct rn__task *records; /* magazines of free task records */
     struct rn__stack *stacks; /* free stacks */
     _Atomic(struct rn__task *) slabs[RN__SLABS];
     _Atomic uint32_t carved; /* records handed out of slabs so far */

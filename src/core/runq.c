@@ -14,30 +14,30 @@ rn__runq_give_way(struct rn__runq *q)
 }
 
 struct rn__task **
-rn__runq_grow(struct rn__runq *q, struct rn__task **ring)
+rn__ring_grow(struct rn__ring *ring, struct rn__task **tasks)
 {
-    struct rn__task **old = q->ring;
-    uint32_t count = rn__runq_length(q);
-    uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
+    struct rn__task **old = ring->tasks;
+    uint32_t count = rn__ring_length(ring);
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
-        ring[i] = old[(head + i) & (q->room - 1)];
-    q->ring = ring;
-    q->room = q->room ? 2 * q->room : RN__RUNQ_FIRST;
-    atomic_store_explicit(&q->head, 0, memory_order_relaxed);
-    atomic_store_explicit(&q->tail, count, memory_order_relaxed);
+        tasks[i] = old[(head + i) & (ring->room - 1)];
+    ring->tasks = tasks;
+    ring->room = ring->room ? 2 * ring->room : RN__RING_FIRST;
+    atomic_store_explicit(&ring->head, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->tail, count, memory_order_relaxed);
     return old;
 }
 
 /* With the claim, and the owner not busy. */
 static uint32_t
-take_half(struct rn__runq *q, struct rn__task **loot)
+take_half(struct rn__ring *ring, struct rn__task **loot)
 {
-    uint32_t count = rn__runq_length(q);
+    uint32_t count = rn__ring_length(ring);
     count -= count / 2;
     if (count > RN__LOOT_MAX)
         count = RN__LOOT_MAX;
     for (uint32_t i = 0; i < count; i++)
-        loot[i] = rn__runq_shift(q);
+        loot[i] = rn__ring_shift(ring);
     return count;
 }
 
@@ -50,7 +50,9 @@ rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX], bool all)
     rn__os_fence_all(); /* between our claim and the look at busy */
     /* acquire: partners with the owner's release */
     if (!atomic_load_explicit(&q->busy, memory_order_acquire)) {
-        count = take_half(q, loot);
+        count = take_half(&q->fresh, loot);
+        if (count == 0)
+            count = take_half(&q->woken, loot);
         if (count == 0 && all && (loot[0] = rn__runq_swap(q, NULL)))
             count = 1;
     }

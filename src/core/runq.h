@@ -1,5 +1,12 @@
-/* core/runq.h - a worker's run queue: a slot and a ring, the owner's own until
- * a thief wants some.
+/* core/runq.h - a worker's run queue: a slot and two rings, the owner's own
+ * until a thief wants some.
+ *
+ * The slot holds the task made ready last. Those it pushed out wait in a ring:
+ * tasks that have run before in woken, first in first out; those that have not
+ * begun in fresh, and there the newest begins first. So a tree of tasks is
+ * walked in depth, with few of them alive at once, and thieves, who take the
+ * oldest fresh ones, get whole branches. (Blumofe and Leiserson, "Scheduling
+ * multithreaded computations by work stealing", 1999.)
  *
  * The owner comes here at every switch, a thief hardly ever. So they share an
  * owner-biased lock: the owner says busy, passes a light fence and looks for a
@@ -9,8 +16,8 @@
  * owner pays two plain stores, and nothing is shared that both write.
  *
  * Between enter and leave the owner may do anything with the queue; nobody else
- * touches it but a thief between claim and unlock. head and tail are read by
- * others at any time, as hints.
+ * touches it but a thief between claim and unlock. The lengths and the slot are
+ * read by others at any time, as hints.
  *
  * Refused: the bounded ring with a compare-and-swap on its head for owner and
  * thieves alike (as in Go, and here before): 21 cycles more for each task
@@ -25,13 +32,18 @@
 
 struct rn__task;
 
+/* Tasks between head and tail, at [i % room]; a bounded FIFO that grows. */
+struct rn__ring {
+    _Atomic uint32_t head, tail; /* the oldest; behind the newest */
+    uint32_t room;               /* a power of two, or 0 */
+    struct rn__task **tasks;
+};
+
 struct rn__runq {
     _Atomic uint32_t busy;           /* the owner is at it */
     struct rn__lock claim;           /* a thief is, or wants to be */
     _Atomic(struct rn__task *) slot; /* made ready last: runs next */
-    _Atomic uint32_t head, tail;     /* the oldest is ring[head % room] */
-    uint32_t room;                   /* a power of two, or 0 */
-    struct rn__task **ring;
+    struct rn__ring woken, fresh;
 };
 
 /* At most so many are robbed at once: the owner may be waiting. */
@@ -39,12 +51,12 @@ enum { RN__LOOT_MAX = 128 };
 
 /* The owner waits until a thief has gone. */
 void rn__runq_give_way(struct rn__runq *q);
-/* Between enter and leave: replace the ring by this one of twice the room (at
- * least RN__RUNQ_FIRST); returns the old one, which is no longer used. */
-struct rn__task **rn__runq_grow(struct rn__runq *q, struct rn__task **ring);
-enum { RN__RUNQ_FIRST = 256 };
-/* A thief: take the older half of another's ring, or with all set, if the ring
- * is empty, its slot. Returns how many. */
+/* Between enter and leave: give a ring these places, twice as many as before
+ * (at least RN__RING_FIRST); returns the old ones, which are no longer used. */
+struct rn__task **rn__ring_grow(struct rn__ring *ring, struct rn__task **tasks);
+enum { RN__RING_FIRST = 256 };
+/* A thief: take the older half of what is fresh, or else of what was woken, or
+ * else, with all set, what is in the slot. Returns how many. */
 uint32_t rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX],
                       bool all);
 
@@ -70,35 +82,51 @@ rn__runq_leave(struct rn__runq *q)
 }
 
 static inline uint32_t
-rn__runq_length(const struct rn__runq *q)
+rn__ring_length(const struct rn__ring *ring)
 {
     /* relaxed: exact for the owner, a hint for others */
-    return atomic_load_explicit(&q->tail, memory_order_relaxed) -
-           atomic_load_explicit(&q->head, memory_order_relaxed);
+    return atomic_load_explicit(&ring->tail, memory_order_relaxed) -
+           atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
-/* Between enter and leave. False: the ring is full. */
-static inline bool
-rn__runq_push(struct rn__runq *q, struct rn__task *task)
+/* Without the slot. */
+static inline uint32_t
+rn__runq_length(const struct rn__runq *q)
 {
-    uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
-    if (rn__unlikely(rn__runq_length(q) == q->room))
+    return rn__ring_length(&q->woken) + rn__ring_length(&q->fresh);
+}
+
+/* Between enter and leave, as all below. False: the ring is full. */
+static inline bool
+rn__ring_push(struct rn__ring *ring, struct rn__task *task)
+{
+    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    if (rn__unlikely(rn__ring_length(ring) == ring->room))
         return false;
-    q->ring[tail & (q->room - 1)] = task;
-    atomic_store_explicit(&q->tail, tail + 1, memory_order_relaxed);
+    ring->tasks[tail & (ring->room - 1)] = task;
+    atomic_store_explicit(&ring->tail, tail + 1, memory_order_relaxed);
     return true;
 }
 
-/* Between enter and leave, and not empty: the oldest. */
+/* Not empty: the oldest. */
 static inline struct rn__task *
-rn__runq_shift(struct rn__runq *q)
+rn__ring_shift(struct rn__ring *ring)
 {
-    uint32_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
-    atomic_store_explicit(&q->head, head + 1, memory_order_relaxed);
-    return q->ring[head & (q->room - 1)];
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
+    return ring->tasks[head & (ring->room - 1)];
 }
 
-/* Between enter and leave: what to put into the slot; what was there. */
+/* Not empty: the newest. */
+static inline struct rn__task *
+rn__ring_pop(struct rn__ring *ring)
+{
+    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed) - 1;
+    atomic_store_explicit(&ring->tail, tail, memory_order_relaxed);
+    return ring->tasks[tail & (ring->room - 1)];
+}
+
+/* What to put into the slot; returns what was there. */
 static inline struct rn__task *
 rn__runq_swap(struct rn__runq *q, struct rn__task *task)
 {

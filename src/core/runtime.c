@@ -188,7 +188,8 @@ rn__rt_fini(struct rn__rt *rt)
     rn__timers_fini(rt);
     for (int i = 0; i < rt->worker_count; i++) {
         rn__scopes_fini(&rt->workers[i]);
-        rn__free(rt, rt->workers[i].queue.ring);
+        rn__free(rt, rt->workers[i].queue.woken.tasks);
+        rn__free(rt, rt->workers[i].queue.fresh.tasks);
     }
     for (int k = 0; k < RN__SLABS; k++)
         rn__free(rt, atomic_load(&rt->slabs[k]));

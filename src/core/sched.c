@@ -27,8 +27,9 @@
 #include <string.h>
 
 enum {
-    SLOT_BUDGET = 16, /* times in a row a woken task may jump the queue */
-    LOOK_MAX = 64     /* most rounds between looks at the clock and the global
+    SLOT_BUDGET = 16,  /* times in a row a woken task may jump the queue */
+    FRESH_BUDGET = 16, /* times in a row woken tasks go before fresh ones */
+    LOOK_MAX = 64      /* most rounds between looks at the clock and the global
                          queue while there is work here */
 };
 #define LOOK_TIME 20000 /* ns between these looks, if a task runs long */
@@ -64,28 +65,29 @@ take_injected(struct rn__rt *rt)
     return task;
 }
 
-/* The ring is full, and we are inside it. */
+/* The ring is full, and we are inside its queue. */
 __attribute__((noinline)) static void
-push_slow(struct rn__worker *worker, struct rn__task *task)
+push_slowly(struct rn__rt *rt, struct rn__ring *ring, struct rn__task *task)
 {
-    struct rn__runq *q = &worker->queue;
-    size_t room = q->room ? 2 * (size_t)q->room : RN__RUNQ_FIRST;
-    struct rn__task **ring =
-        room < UINT32_MAX ? rn__alloc(worker->rt, room * sizeof *ring) : NULL;
-    if (!ring) {
-        inject(worker->rt, task);
+    size_t room = ring->room ? 2 * (size_t)ring->room : RN__RING_FIRST;
+    struct rn__task **tasks =
+        room < UINT32_MAX ? rn__alloc(rt, room * sizeof *tasks) : NULL;
+    if (!tasks) {
+        inject(rt, task);
         return;
     }
-    rn__free(worker->rt, rn__runq_grow(q, ring));
-    rn__runq_push(q, task);
+    rn__free(rt, rn__ring_grow(ring, tasks));
+    rn__ring_push(ring, task);
 }
 
-/* Inside the queue: behind all others. */
+/* Inside the queue: behind all others of its ring. */
 static inline void
 push(struct rn__worker *worker, struct rn__task *task)
 {
-    if (rn__unlikely(!rn__runq_push(&worker->queue, task)))
-        push_slow(worker, task);
+    struct rn__runq *q = &worker->queue;
+    struct rn__ring *ring = task->stack ? &q->woken : &q->fresh;
+    if (rn__unlikely(!rn__ring_push(ring, task)))
+        push_slowly(worker->rt, ring, task);
 }
 
 /* Tell others if what waits here is worth a wake-up. */
@@ -173,6 +175,17 @@ look_around(struct rn__worker *worker)
     return take_injected(worker->rt);
 }
 
+/* Inside the queue, something fresh is there and nothing else, or it has been
+ * passed over for long: the newest, or then the oldest. */
+static inline struct rn__task *
+take_fresh(struct rn__worker *worker)
+{
+    struct rn__ring *fresh = &worker->queue.fresh;
+    bool overdue = worker->fresh_run >= FRESH_BUDGET;
+    worker->fresh_run = 0;
+    return overdue ? rn__ring_shift(fresh) : rn__ring_pop(fresh);
+}
+
 /* Inside the queue. */
 static inline struct rn__task *
 take(struct rn__worker *worker)
@@ -180,13 +193,17 @@ take(struct rn__worker *worker)
     struct rn__runq *q = &worker->queue;
     struct rn__task *task =
         atomic_load_explicit(&q->slot, memory_order_relaxed);
-    bool more = rn__runq_length(q) > 0;
-    if (task && (!more || ++worker->slot_run <= SLOT_BUDGET)) {
+    bool woken = rn__ring_length(&q->woken) > 0;
+    bool fresh = rn__ring_length(&q->fresh) > 0;
+    if (rn__unlikely(fresh) &&
+        (++worker->fresh_run >= FRESH_BUDGET || (!task && !woken)))
+        return take_fresh(worker);
+    if (task && (!woken || ++worker->slot_run <= SLOT_BUDGET)) {
         rn__runq_swap(q, NULL);
         return task;
     }
     worker->slot_run = 0;
-    return more ? rn__runq_shift(q) : NULL;
+    return woken ? rn__ring_shift(&q->woken) : NULL;
 }
 
 /* It is time to look around, or there is nothing here. */
@@ -268,14 +285,32 @@ rn__stack_reset(struct rn__stack *stack)
 
 enum { STACKS_KEPT = 64 };
 
+static inline void
+take_kept(struct rn__worker *worker, struct rn__stack *stack)
+{
+    worker->stacks = stack->next;
+    worker->stack_count--;
+}
+
+static inline bool
+keep(struct rn__worker *worker, struct rn__stack *stack)
+{
+    if (rn__unlikely(worker->stack_count >= STACKS_KEPT))
+        return false;
+    stack->task = NULL;
+    stack->next = worker->stacks;
+    worker->stacks = stack;
+    worker->stack_count++;
+    return true;
+}
+
 struct rn__stack *
 rn__stack_take(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
     struct rn__stack *stack = worker->stacks;
     if (stack) {
-        worker->stacks = stack->next;
-        worker->stack_count--;
+        take_kept(worker, stack);
         return stack;
     }
     rn__lock(&rt->lock);
@@ -290,14 +325,10 @@ void
 rn__stack_give(struct rn__worker *worker, struct rn__stack *stack)
 {
     struct rn__rt *rt = worker->rt;
-    stack->task = NULL;
     stack->ended = false;
-    if (worker->stack_count < STACKS_KEPT) {
-        stack->next = worker->stacks;
-        worker->stacks = stack;
-        worker->stack_count++;
+    if (keep(worker, stack))
         return;
-    }
+    stack->task = NULL;
     rn__lock(&rt->lock);
     stack->next = rt->stacks;
     rt->stacks = stack;
@@ -438,13 +469,19 @@ leave_oddly(struct rn__worker *worker, struct rn__stack *from,
 __attribute__((noinline)) static void
 leave(struct rn__worker *worker, struct rn__stack *from, struct rn__task *next)
 {
-    if (rn__unlikely(!next || !next->stack || !may_enter(next->stack))) {
+    struct rn__stack *to = next ? next->stack : NULL;
+    if (next && !to && (to = worker->stacks)) { /* it begins */
+        take_kept(worker, to);
+        next->stack = to;
+        to->task = next;
+    }
+    if (rn__unlikely(!to || !may_enter(to))) {
         leave_oddly(worker, from, next);
         return;
     }
     set_current(worker, next);
     rn__count(worker, switches);
-    go(worker, from, next->stack);
+    go(worker, from, to);
 }
 
 void
@@ -516,15 +553,16 @@ rn__sched_yield(struct rn__task *self)
         return;
     }
     rn__runq_enter(q);
-    if (rn__unlikely(rn__runq_length(q) == 0 ||
+    if (rn__unlikely(rn__ring_length(&q->woken) == 0 ||
+                     rn__ring_length(&q->fresh) > 0 ||
                      atomic_load_explicit(&q->slot, memory_order_relaxed))) {
         rn__runq_leave(q);
         ++worker->rounds;
         yield_slowly(worker, self);
         return;
     }
-    struct rn__task *next = rn__runq_shift(q);
-    rn__runq_push(q, self); /* there is room */
+    struct rn__task *next = rn__ring_shift(&q->woken);
+    rn__ring_push(&q->woken, self); /* there is room */
     rn__runq_leave(q);
     leave_task(worker, self, next);
 }
@@ -555,7 +593,9 @@ rn__sched_end(struct rn__stack *stack)
         rn__count(worker, switches);
         return;
     }
-    stack->ended = true;
+    /* Only we take from those we keep, and not before we have left. */
+    if (rn__unlikely(!keep(worker, stack)))
+        stack->ended = true;
     leave(worker, stack, next);
 }
 

@@ -51,16 +51,29 @@ carve(struct rn__rt *rt)
     return task;
 }
 
+/* Free records go around in magazines of MAGAZINE: each worker has one in use
+ * and a spare, the rest are in rt->records, linked by arg. (Bonwick and Adams,
+ * "Magazines and Vmem", 2001.) So the lock is taken once a magazine. */
+enum { MAGAZINE = 256 };
+
 __attribute__((noinline)) static struct rn__task *
-record_get_slowly(struct rn__rt *rt)
+record_get_slowly(struct rn__worker *worker)
 {
-    rn__lock(&rt->lock);
-    struct rn__task *task = rt->records;
-    if (task)
-        rt->records = task->next;
-    rn__unlock(&rt->lock);
-    if (task)
+    struct rn__rt *rt = worker->rt;
+    struct rn__task *task = worker->spare_records;
+    worker->spare_records = NULL;
+    if (!task) {
+        rn__lock(&rt->lock);
+        task = rt->records;
+        if (task)
+            rt->records = task->arg;
+        rn__unlock(&rt->lock);
+    }
+    if (task) {
+        worker->records = task->next;
+        worker->record_count = MAGAZINE - 1;
         return task;
+    }
     if (rn__timer_reserve(rt) < 0)
         return NULL;
     rn__lock(&rt->lock);
@@ -76,30 +89,34 @@ record_get(struct rn__worker *worker)
 {
     struct rn__task *task = worker->records;
     if (rn__unlikely(!task))
-        return record_get_slowly(worker->rt);
+        return record_get_slowly(worker);
     worker->records = task->next;
     worker->record_count--;
     return task;
 }
 
-enum { RECORDS_KEPT = 128 };
-
+/* The magazine is full. */
 __attribute__((noinline)) static void
-record_put_slowly(struct rn__rt *rt, struct rn__task *task)
+change_magazine(struct rn__worker *worker)
 {
+    struct rn__rt *rt = worker->rt;
+    struct rn__task *full = worker->spare_records;
+    worker->spare_records = worker->records;
+    worker->records = NULL;
+    worker->record_count = 0;
+    if (!full)
+        return;
     rn__lock(&rt->lock);
-    task->next = rt->records;
-    rt->records = task;
+    full->arg = rt->records;
+    rt->records = full;
     rn__unlock(&rt->lock);
 }
 
 static inline void
 record_put(struct rn__worker *worker, struct rn__task *task)
 {
-    if (rn__unlikely(worker->record_count >= RECORDS_KEPT)) {
-        record_put_slowly(worker->rt, task);
-        return;
-    }
+    if (rn__unlikely(worker->record_count == MAGAZINE))
+        change_magazine(worker);
     task->next = worker->records;
     worker->records = task;
     worker->record_count++;
@@ -162,7 +179,7 @@ rn__task_record(struct rn__rt *rt, uint64_t id)
 bool
 rn__task_is(const struct rn__task *task, uint64_t id)
 {
-    return rn__task_handle(task).id == id &&
+    return rn__task_handle(task).id == id && task->known &&
            atomic_load_explicit(&task->state, memory_order_relaxed) !=
                RN__TASK_FREE;
 }
@@ -209,19 +226,6 @@ rn__task_each(struct rn__rt *rt, void (*fn)(struct rn__task *, void *),
 
 /* ---- life --------------------------------------------------------------- */
 
-/* Under task->lock: give the result to all that wait for it. */
-static bool
-tell_joiners(struct rn__task *task, struct rn__list *woken)
-{
-    rn__wait_claim_all(&task->joiners, 0, woken);
-    rn__list_each (node, woken) {
-        struct rn__waiter *w = rn__container_of(node, struct rn__waiter, link);
-        if (w->slot)
-            *(int *)w->slot = task->result;
-    }
-    return !rn__list_empty(woken);
-}
-
 static inline void
 count_end(struct rn__worker *worker)
 {
@@ -245,10 +249,16 @@ static void
 end_known(struct rn__worker *worker, struct rn__task *task)
 {
     struct rn__list woken;
+    struct rn__waiter *joiner;
     rn__list_init(&woken);
     rn__lock(&task->lock);
     task->ended = true;
-    bool keep = !tell_joiners(task, &woken) && task->keep;
+    while ((joiner = rn__wait_claim_first(&task->joiners, 0))) {
+        if (joiner->slot)
+            *(int *)joiner->slot = task->result;
+        rn__list_insert(&woken, &joiner->link);
+    }
+    bool keep = task->keep && rn__list_empty(&woken);
     task->keep = keep;
     if (keep)
         atomic_store_explicit(&task->state, RN__TASK_ENDED,
@@ -390,7 +400,7 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
     } else {
         struct rn__waitspec spec = {RN__JOIN,      &target->object,  site,
                                     &target->lock, &target->joiners, &got};
-        int error = rn__wait_one(self, &spec, deadline);
+        int error = rn__wait_here(self, &spec, deadline, true);
         if (error < 0)
             return error;
     }

@@ -20,65 +20,90 @@ as_number(struct rn__task *task)
 }
 
 static void
-put(struct rn__runq *q, uintptr_t number)
+put_in(struct rn__runq *q, struct rn__ring *ring, uintptr_t number)
 {
     rn__runq_enter(q);
-    if (!rn__runq_push(q, as_task(number))) {
-        size_t room = q->room ? 2 * (size_t)q->room : RN__RUNQ_FIRST;
-        struct rn__task **ring = calloc(room, sizeof *ring);
-        CHECK(ring);
-        free(rn__runq_grow(q, ring));
-        CHECK_EQ(q->room, room);
-        CHECK(rn__runq_push(q, as_task(number)));
+    if (!rn__ring_push(ring, as_task(number))) {
+        size_t room = ring->room ? 2 * (size_t)ring->room : RN__RING_FIRST;
+        struct rn__task **tasks = calloc(room, sizeof *tasks);
+        CHECK(tasks);
+        free(rn__ring_grow(ring, tasks));
+        CHECK_EQ(ring->room, room);
+        CHECK(rn__ring_push(ring, as_task(number)));
     }
     rn__runq_leave(q);
 }
 
-/* The oldest; 0: empty. */
-static uintptr_t
-take(struct rn__runq *q)
+static void
+put(struct rn__runq *q, uintptr_t number)
 {
+    put_in(q, number % 2 ? &q->woken : &q->fresh, number);
+}
+
+/* The oldest, or the newest; 0: empty. */
+static uintptr_t
+take_from(struct rn__runq *q, struct rn__ring *ring, bool newest)
+{
+    struct rn__task *task = NULL;
     rn__runq_enter(q);
-    struct rn__task *task = rn__runq_length(q) ? rn__runq_shift(q) : NULL;
+    if (rn__ring_length(ring))
+        task = newest ? rn__ring_pop(ring) : rn__ring_shift(ring);
     rn__runq_leave(q);
     return as_number(task);
+}
+
+static void
+drop_rings(struct rn__runq *q)
+{
+    free(q->woken.tasks);
+    free(q->fresh.tasks);
 }
 
 /* ---- alone -------------------------------------------------------------- */
 
 enum { MOST = 3000 };
 
-struct twin {
+struct list {
     uintptr_t items[MOST];
     size_t count;
+};
+
+struct twin {
+    struct list woken, fresh;
     uintptr_t slot;
 };
 
 static void
-twin_drop(struct twin *twin, size_t n)
+list_drop(struct list *list, size_t n)
 {
-    twin->count -= n;
-    memmove(twin->items, twin->items + n, twin->count * sizeof *twin->items);
+    list->count -= n;
+    memmove(list->items, list->items + n, list->count * sizeof *list->items);
 }
 
 static void
-take_and_check(struct rn__runq *q, struct twin *twin)
+take_and_check(struct rn__runq *q, struct rn__ring *ring, struct list *list,
+               bool newest)
 {
-    CHECK_EQ(rn__runq_length(q), twin->count);
-    uintptr_t wanted = twin->count ? twin->items[0] : 0;
-    CHECK_EQ(take(q), wanted);
-    if (wanted)
-        twin_drop(twin, 1);
+    CHECK_EQ(rn__ring_length(ring), list->count);
+    uintptr_t wanted = list->count ? list->items[0] : 0;
+    if (newest && wanted)
+        wanted = list->items[list->count - 1];
+    CHECK_EQ(take_from(q, ring, newest), wanted);
+    if (wanted && newest)
+        list->count--;
+    else if (wanted)
+        list_drop(list, 1);
 }
 
-/* About half, from the old end, in order; the slot only if there is nothing
- * else and all is wanted. */
+/* About half, from the old end, in order: of the fresh, or else of the woken;
+ * the slot only if there is nothing else and all is wanted. */
 static void
 rob_and_check(struct rn__runq *q, struct twin *twin, bool all)
 {
     struct rn__task *loot[RN__LOOT_MAX];
     uint32_t got = rn__runq_rob(q, loot, all);
-    if (twin->count == 0) {
+    struct list *list = twin->fresh.count ? &twin->fresh : &twin->woken;
+    if (list->count == 0) {
         CHECK_EQ(got, all && twin->slot);
         if (got)
             CHECK_EQ(as_number(loot[0]), twin->slot);
@@ -86,11 +111,11 @@ rob_and_check(struct rn__runq *q, struct twin *twin, bool all)
             twin->slot = 0;
         return;
     }
-    size_t half = twin->count - twin->count / 2;
+    size_t half = list->count - list->count / 2;
     CHECK_EQ(got, half < RN__LOOT_MAX ? half : RN__LOOT_MAX);
     for (uint32_t i = 0; i < got; i++)
-        CHECK_EQ(as_number(loot[i]), twin->items[i]);
-    twin_drop(twin, got);
+        CHECK_EQ(as_number(loot[i]), list->items[i]);
+    list_drop(list, got);
 }
 
 static void
@@ -111,11 +136,14 @@ random_program(struct rn__runq *q, struct twin *twin, uint64_t *random)
     for (int step = 0; step < 2000; step++) {
         static uintptr_t number;
         uint32_t op = rn__prng_below(random, 100);
-        if (op < puts && twin->count < MOST) {
-            put(q, ++number);
-            twin->items[twin->count++] = number;
+        bool fresh = rn__prng_below(random, 2);
+        struct rn__ring *ring = fresh ? &q->fresh : &q->woken;
+        struct list *list = fresh ? &twin->fresh : &twin->woken;
+        if (op < puts && list->count < MOST) {
+            put_in(q, ring, ++number);
+            list->items[list->count++] = number;
         } else if (op < puts + (100 - puts) * 8 / 10) {
-            take_and_check(q, twin);
+            take_and_check(q, ring, list, op % 2);
         } else if (op % 3 == 0) {
             swap_and_check(q, twin, op % 2 ? ++number : 0);
         } else {
@@ -124,17 +152,32 @@ random_program(struct rn__runq *q, struct twin *twin, uint64_t *random)
     }
 }
 
-TEST(runq_does_what_a_fifo_does)
+static void
+empty(struct rn__runq *q, struct twin *twin)
+{
+    while (twin->woken.count)
+        take_and_check(q, &q->woken, &twin->woken, false);
+    while (twin->fresh.count)
+        take_and_check(q, &q->fresh, &twin->fresh, true);
+    CHECK_EQ(rn__runq_length(q), 0);
+    drop_rings(q);
+}
+
+TEST(runq_does_what_lists_do)
 {
     static struct rn__runq q;
     static struct twin twin;
     uint64_t random = 7;
     for (long round = test_count(400); round > 0; round--)
         random_program(&q, &twin, &random);
-    while (twin.count)
-        take_and_check(&q, &twin);
-    take_and_check(&q, &twin);
-    free(q.ring);
+    empty(&q, &twin);
+}
+
+static void
+start_at(struct rn__ring *ring, uint32_t number)
+{
+    atomic_store(&ring->head, number);
+    atomic_store(&ring->tail, number);
 }
 
 TEST(runq_numbers_may_wrap)
@@ -143,14 +186,15 @@ TEST(runq_numbers_may_wrap)
     static struct twin twin;
     uint64_t random = 8;
     put(&q, 1);
-    CHECK_EQ(take(&q), 1);
-    atomic_store(&q.head, UINT32_MAX - 1000);
-    atomic_store(&q.tail, UINT32_MAX - 1000);
-    while (atomic_load(&q.head) > 1000000)
+    put(&q, 2);
+    CHECK_EQ(take_from(&q, &q.woken, false), 1);
+    CHECK_EQ(take_from(&q, &q.fresh, true), 2);
+    start_at(&q.woken, UINT32_MAX - 100);
+    start_at(&q.fresh, UINT32_MAX - 100);
+    while (atomic_load(&q.woken.head) > 1000000 ||
+           atomic_load(&q.fresh.head) > 1000000)
         random_program(&q, &twin, &random);
-    while (twin.count)
-        take_and_check(&q, &twin);
-    free(q.ring);
+    empty(&q, &twin);
 }
 
 /* ---- with thieves ------------------------------------------------------- */
@@ -176,7 +220,8 @@ static void
 drain(struct rn__runq *q)
 {
     uintptr_t number;
-    while ((number = take(q)))
+    while ((number = take_from(q, &q->woken, false)) ||
+           (number = take_from(q, &q->fresh, true)))
         count_taken(number);
     rn__runq_enter(q);
     number = as_number(rn__runq_swap(q, NULL));
@@ -222,7 +267,8 @@ own(void)
             if (old)
                 put(q, old);
         }
-        uintptr_t number = rn__prng_below(&random, 8) == 0 ? take(q) : 0;
+        uintptr_t number =
+            rn__prng_below(&random, 8) == 0 ? take_from(q, &q->fresh, true) : 0;
         if (number)
             count_taken(number);
         if (rn__prng_below(&random, 2000) == 0)
@@ -249,6 +295,6 @@ TEST(runq_gives_each_task_to_one)
     for (long i = 0; i < stress.items; i++)
         CHECK_EQ(stress.taken[i], 1);
     for (int i = 0; i <= THIEVES; i++)
-        free(stress.queues[i].ring);
+        drop_rings(&stress.queues[i]);
     free((void *)stress.taken);
 }

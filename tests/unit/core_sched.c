@@ -197,10 +197,10 @@ spawn_more(void *arg)
 RUN_TEST(sched_more_tasks_than_a_queue_holds)
 {
     rn_scope *scope = open_scope();
-    for (int i = 0; i < 20 * RN__RUNQ_FIRST; i++)
+    for (int i = 0; i < 20 * RN__RING_FIRST; i++)
         go(scope, count_one, NULL);
     CHECK_EQ(rn_scope_close(scope), 0);
-    CHECK_EQ(shared.count, 20 * RN__RUNQ_FIRST);
+    CHECK_EQ(shared.count, 20 * RN__RING_FIRST);
     return 0;
 }
 
