@@ -5,16 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define SECONDS 0.3
 
-/* Set by the benchmark while it runs; one runs at a time. */
-static uint64_t begin_ns;
-static double bytes_each;
+#define FIGURES_MAX 8
 
-static uint64_t
-now_ns(void)
+/* Set by the benchmark while it runs; one runs at a time. */
+static uint64_t begin_ns, end_ns;
+static struct figure {
+    const char *key;
+    double value;
+} figures[FIGURES_MAX];
+
+uint64_t
+bench_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -24,13 +28,23 @@ now_ns(void)
 void
 bench_begin(void)
 {
-    begin_ns = now_ns();
+    begin_ns = bench_now();
 }
 
 void
-bench_bytes(double bytes)
+bench_end(void)
 {
-    bytes_each = bytes;
+    end_ns = bench_now();
+}
+
+void
+bench_figure(const char *key, double value)
+{
+    size_t i = 0;
+    while (i < FIGURES_MAX && figures[i].key && strcmp(figures[i].key, key))
+        i++;
+    bench_check(i < FIGURES_MAX, "too many figures");
+    figures[i] = (struct figure){key, value};
 }
 
 void
@@ -40,22 +54,32 @@ bench_fail(const char *what)
     exit(1);
 }
 
-double
-bench_rss(void)
-{
-    unsigned long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    int got = f ? fscanf(f, "%*u %lu", &pages) : 0;
-    if (f)
-        fclose(f);
-    bench_check(got == 1, "cannot read /proc/self/statm");
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 uint64_t
 bench_share(uint64_t n, uint64_t k)
 {
     return (n + k - 1) / k;
+}
+
+uint32_t
+bench_span_us(uint32_t i)
+{
+    return 1000 + (i * 2654435761u >> 8) % 49001;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void
+bench_lateness(double cpu_begin, int64_t *late, size_t n)
+{
+    bench_figure("cpu_ms", bench_cpu_ms() - cpu_begin);
+    qsort(late, n, sizeof *late, by_value);
+    bench_check(late[0] >= 0, "woken too early");
+    bench_figure("p99_ms", (double)late[(n - 1) * 99 / 100] / 1e6);
 }
 
 static void
@@ -111,9 +135,12 @@ bench_parse(struct bench_args *args, int argc, char **argv,
 static double
 timed(const struct bench *bench, uint64_t n, uint64_t *ops)
 {
+    end_ns = 0;
     bench_begin();
     *ops = bench->run(n);
-    double ns = (double)(now_ns() - begin_ns);
+    if (!end_ns)
+        bench_end();
+    double ns = (double)(end_ns - begin_ns);
     bench_check(*ops >= n, "too few operations");
     return ns < 1 ? 1 : ns;
 }
@@ -132,12 +159,14 @@ calibrate(const struct bench *bench, double target_ns)
     }
 }
 
-/* The count of a benchmark that is not calibrated: less in a short run. */
+/* The count of a benchmark that is not calibrated. */
 static uint64_t
-scaled(uint64_t once, double seconds)
+scaled(const struct bench *bench, double seconds)
 {
     double part = seconds / SECONDS;
-    return part < 1 ? (uint64_t)((double)once * part + 0.5) : once;
+    if (part >= 1 || bench->whole)
+        return bench->once;
+    return (uint64_t)((double)bench->once * part + 0.5);
 }
 
 void
@@ -145,14 +174,14 @@ bench_measure(const struct bench_args *args)
 {
     uint64_t n = args->iters, ops;
     if (!n && args->bench->once)
-        n = scaled(args->bench->once, args->seconds);
+        n = scaled(args->bench, args->seconds);
     else if (!n)
         n = calibrate(args->bench, args->seconds * 1e9);
     double ns = timed(args->bench, n, &ops);
     printf("{\"bench\": \"%s\", \"workers\": %d, \"ops\": %llu, \"ns\": %.3f",
            args->bench->id, args->workers, (unsigned long long)ops,
            ns / (double)ops);
-    if (bytes_each > 0)
-        printf(", \"bytes\": %.1f", bytes_each);
+    for (size_t i = 0; i < FIGURES_MAX && figures[i].key; i++)
+        printf(", \"%s\": %.4f", figures[i].key, figures[i].value);
     puts("}");
 }

@@ -12,7 +12,6 @@ uint64_t bench_group10(uint64_t n);
 uint64_t bench_group100(uint64_t n);
 uint64_t bench_yield2(uint64_t n);
 uint64_t bench_yield1000(uint64_t n);
-uint64_t bench_million_tasks(uint64_t n);
 uint64_t bench_skynet(uint64_t n);
 
 uint64_t bench_pingpong(uint64_t n);
@@ -28,6 +27,12 @@ uint64_t bench_select_default(uint64_t n);
 uint64_t bench_mutex(uint64_t n);
 uint64_t bench_mutex_yield(uint64_t n);
 uint64_t bench_timer(uint64_t n);
+uint64_t bench_timer100k(uint64_t n);
+
+uint64_t bench_wake_all(uint64_t n);
+uint64_t bench_unstarted_bytes(uint64_t n);
+uint64_t bench_sleepers(uint64_t n);
+uint64_t bench_idle_wakeups(uint64_t n);
 
 /* The library's calls, ending the program where they fail. */
 rn_scope *bench_open(void);

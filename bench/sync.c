@@ -1,6 +1,10 @@
 /* sync.c - benchmarks of the mutex and of timers. */
 #include "ours.h"
 
+#include <stdlib.h>
+
+#define LIVE_TIMERS 100000
+
 struct locker {
     rn_mutex lock;
     uint64_t count, rounds;
@@ -45,16 +49,39 @@ bench_mutex_yield(uint64_t n)
     return l.count;
 }
 
+static rn_timer *
+timer(rn_time span)
+{
+    rn_timer *made;
+    bench_check(rn_timer_new(rn_after(span), 0, &made) == 0, "rn_timer_new");
+    return made;
+}
+
 uint64_t
 bench_timer(uint64_t n)
 {
     uint64_t stopped = 0;
     for (uint64_t i = 0; i < n; i++) {
-        rn_timer *timer;
-        bench_check(rn_timer_new(rn_after(3600 * RN_SEC), 0, &timer) == 0,
-                    "rn_timer_new");
-        stopped += rn_timer_stop(timer) == 1;
-        rn_timer_free(timer);
+        rn_timer *one = timer(3600 * RN_SEC);
+        stopped += rn_timer_stop(one) == 1;
+        rn_timer_free(one);
     }
+    return stopped;
+}
+
+/* The others are for half an hour to an hour and a half from now. */
+uint64_t
+bench_timer100k(uint64_t n)
+{
+    rn_timer **live = calloc(LIVE_TIMERS, sizeof(rn_timer *));
+    bench_check(live != NULL, "out of memory");
+    for (uint32_t i = 0; i < LIVE_TIMERS; i++)
+        live[i] = timer(1800 * RN_SEC + bench_span_us(i) * 72 * RN_MS);
+    bench_begin();
+    uint64_t stopped = bench_timer(n);
+    bench_end();
+    for (uint32_t i = 0; i < LIVE_TIMERS; i++)
+        rn_timer_free(live[i]);
+    free(live);
     return stopped;
 }

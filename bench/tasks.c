@@ -102,40 +102,6 @@ bench_yield1000(uint64_t n)
     return yields(n, 1000);
 }
 
-struct crowd {
-    rn_waitgroup here;
-    rn_chan *gate;
-    uint64_t woken;
-};
-
-static int
-one_of_many(void *arg)
-{
-    struct crowd *c = arg;
-    rn_waitgroup_done(&c->here);
-    bench_check(rn_chan_recv(c->gate, NULL, RN_NEVER) < 0, "closed");
-    __atomic_fetch_add(&c->woken, 1, __ATOMIC_RELAXED);
-    return 0;
-}
-
-uint64_t
-bench_million_tasks(uint64_t n)
-{
-    struct crowd c = {RN_WAITGROUP_INIT, NULL, 0};
-    bench_check(rn_chan_new(0, 0, &c.gate) == 0, "rn_chan_new");
-    double before = bench_rss();
-    rn_scope *scope = bench_open();
-    rn_waitgroup_add(&c.here, (int)n);
-    for (uint64_t i = 0; i < n; i++)
-        bench_go(scope, one_of_many, &c);
-    bench_check(rn_waitgroup_wait(&c.here, RN_NEVER) == 0, "rn_waitgroup_wait");
-    bench_bytes((bench_rss() - before) / (double)n);
-    rn_chan_close(c.gate);
-    bench_close(scope);
-    rn_chan_unref(c.gate);
-    return c.woken;
-}
-
 struct node {
     rn_scope *scope;
     rn_chan *parent;

@@ -3,30 +3,35 @@ package main
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 var table = []bench{
-	{"spawn_one", spawnOne, 0},
-	{"spawn_batch", spawnBatch, 0},
-	{"group10", func(n int) int { return groups(n, 10) }, 0},
-	{"group100", func(n int) int { return groups(n, 100) }, 0},
-	{"yield2", func(n int) int { return yields(n, 2) }, 0},
-	{"yield1000", func(n int) int { return yields(n, 1000) }, 0},
-	{"million_tasks", millionTasks, 1000000},
-	{"skynet", skynet, 1000000},
-	{"pingpong", pingpong, 0},
-	{"buffered_1p1c", func(n int) int { return buffered(n, 1) }, 0},
-	{"buffered_4p4c", func(n int) int { return buffered(n, 4) }, 0},
-	{"select2", select2, 0},
-	{"select8", select8, 0},
-	{"select2_ready", select2Ready, 0},
-	{"select8_ready", select8Ready, 0},
-	{"select_default", selectDefault, 0},
-	{"mutex", mutex, 0},
-	{"mutex_yield", mutexYield, 0},
-	{"timer", timer, 0},
+	{"spawn_one", spawnOne, 0, false},
+	{"spawn_batch", spawnBatch, 0, false},
+	{"group10", func(n int) int { return groups(n, 10) }, 0, false},
+	{"group100", func(n int) int { return groups(n, 100) }, 0, false},
+	{"yield2", func(n int) int { return yields(n, 2) }, 0, false},
+	{"yield1000", func(n int) int { return yields(n, 1000) }, 0, false},
+	{"skynet", skynet, 1000000, false},
+	{"pingpong", pingpong, 0, false},
+	{"buffered_1p1c", func(n int) int { return buffered(n, 1) }, 0, false},
+	{"buffered_4p4c", func(n int) int { return buffered(n, 4) }, 0, false},
+	{"select2", select2, 0, false},
+	{"select8", select8, 0, false},
+	{"select2_ready", select2Ready, 0, false},
+	{"select8_ready", select8Ready, 0, false},
+	{"select_default", selectDefault, 0, false},
+	{"mutex", mutex, 0, false},
+	{"mutex_yield", mutexYield, 0, false},
+	{"timer", timer, 0, false},
+	{"timer100k", timer100k, 0, false},
+	{"sleepers10k", sleepers, 10000, true},
+	{"sleepers100k", sleepers, 100000, true},
+	{"wake_all", wakeAll, 1000000, false},
+	{"unstarted_bytes", unstartedBytes, 1000000, false},
+	// Milliseconds to watch for.
+	{"idle_wakeups", idleWakeups, 2000, false},
 }
 
 func countOne(count *int, wg *sync.WaitGroup) {
@@ -87,28 +92,6 @@ func yields(n, tasks int) int {
 		sum += count
 	}
 	return sum
-}
-
-func millionTasks(n int) int {
-	var here, ended sync.WaitGroup
-	var woken int64
-	gate := make(chan struct{})
-	before := rss()
-	here.Add(n)
-	ended.Add(n)
-	for i := 0; i < n; i++ {
-		go func() {
-			here.Done()
-			<-gate
-			atomic.AddInt64(&woken, 1)
-			ended.Done()
-		}()
-	}
-	here.Wait()
-	bytesEach = (rss() - before) / float64(n)
-	close(gate)
-	ended.Wait()
-	return int(woken)
 }
 
 func skynetNode(parent chan<- int, first, leaves int) {
@@ -354,6 +337,20 @@ func timer(n int) int {
 		if t.Stop() {
 			stopped++
 		}
+	}
+	return stopped
+}
+
+func timer100k(n int) int {
+	live := make([]*time.Timer, 100000)
+	for i := range live {
+		live[i] = time.NewTimer(time.Hour/2 + 72*1000*spanOf(i))
+	}
+	begin = time.Now()
+	stopped := timer(n)
+	end = time.Now()
+	for _, t := range live {
+		t.Stop()
 	}
 	return stopped
 }

@@ -10,18 +10,25 @@ import (
 	"time"
 )
 
-// bench does about n operations and returns how many; once > 0 fixes n.
+// bench does about n operations and returns how many; once > 0 fixes n, and
+// whole says in a short run too.
 type bench struct {
-	id   string
-	run  func(n int) int
-	once int
+	id    string
+	run   func(n int) int
+	once  int
+	whole bool
 }
 
 const defaultSeconds = 0.3
 
+type figure struct {
+	key   string
+	value float64
+}
+
 var (
-	begin     time.Time
-	bytesEach float64
+	begin, end time.Time
+	figures    []figure
 )
 
 func check(ok bool, what string) {
@@ -31,21 +38,27 @@ func check(ok bool, what string) {
 	}
 }
 
-func rss() float64 {
-	var size, pages int
-	f, err := os.Open("/proc/self/statm")
-	check(err == nil, "cannot read /proc/self/statm")
-	defer f.Close()
-	fmt.Fscan(f, &size, &pages)
-	return float64(pages * os.Getpagesize())
+// report sets a figure that is printed beside the time.
+func report(key string, value float64) {
+	for i := range figures {
+		if figures[i].key == key {
+			figures[i].value = value
+			return
+		}
+	}
+	figures = append(figures, figure{key, value})
 }
 
 func share(n, k int) int { return (n + k - 1) / k }
 
 func timed(b *bench, n int) (ns float64, ops int) {
+	end = time.Time{}
 	begin = time.Now()
 	ops = b.run(n)
-	ns = float64(time.Since(begin).Nanoseconds())
+	if end.IsZero() {
+		end = time.Now()
+	}
+	ns = float64(end.Sub(begin).Nanoseconds())
 	check(ops >= n, "too few operations")
 	if ns < 1 {
 		ns = 1
@@ -70,13 +83,12 @@ func calibrate(b *bench, target float64) int {
 	}
 }
 
-// scaled is the count of a benchmark that is not calibrated: less in a short
-// run.
-func scaled(once int, seconds float64) int {
-	if seconds < defaultSeconds {
-		return int(float64(once)*seconds/defaultSeconds + 0.5)
+// scaled is the count of a benchmark that is not calibrated.
+func scaled(b *bench, seconds float64) int {
+	if seconds < defaultSeconds && !b.whole {
+		return int(float64(b.once)*seconds/defaultSeconds + 0.5)
 	}
-	return once
+	return b.once
 }
 
 func main() {
@@ -105,15 +117,15 @@ func main() {
 	runtime.GOMAXPROCS(*workers)
 	n := *iters
 	if n <= 0 && b.once > 0 {
-		n = scaled(b.once, *seconds)
+		n = scaled(b, *seconds)
 	} else if n <= 0 {
 		n = calibrate(b, *seconds*1e9)
 	}
 	ns, ops := timed(b, n)
 	fmt.Printf("{\"bench\": %q, \"workers\": %d, \"ops\": %d, \"ns\": %.3f",
 		b.id, *workers, ops, ns/float64(ops))
-	if bytesEach > 0 {
-		fmt.Printf(", \"bytes\": %.1f", bytesEach)
+	for _, f := range figures {
+		fmt.Printf(", %q: %.4f", f.key, f.value)
 	}
 	fmt.Println("}")
 }

@@ -1,15 +1,13 @@
 /* main.c - the benchmarks that have a meaning with one OS thread a task. */
 #define _GNU_SOURCE
-#include "../../bench.h"
 #include "chan.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #define STACK_BYTES (64 * 1024)
 
-static pthread_t
+pthread_t
 spawn(void *(*fn)(void *), void *arg)
 {
     static pthread_attr_t attr;
@@ -270,68 +268,24 @@ mutex_yield(uint64_t n)
     return count;
 }
 
-struct crowd {
-    pthread_mutex_t lock;
-    pthread_cond_t all_here, go_on;
-    uint64_t missing, woken;
-    int open;
-};
-
-static void *
-one_of_many(void *arg)
-{
-    struct crowd *c = arg;
-    pthread_mutex_lock(&c->lock);
-    if (!--c->missing)
-        pthread_cond_signal(&c->all_here);
-    while (!c->open)
-        pthread_cond_wait(&c->go_on, &c->lock);
-    c->woken++;
-    pthread_mutex_unlock(&c->lock);
-    return NULL;
-}
-
-static uint64_t
-million_tasks(uint64_t n)
-{
-    struct crowd c = {PTHREAD_MUTEX_INITIALIZER,
-                      PTHREAD_COND_INITIALIZER,
-                      PTHREAD_COND_INITIALIZER,
-                      n,
-                      0,
-                      0};
-    pthread_t *threads = calloc(n, sizeof *threads);
-    bench_check(threads != NULL, "out of memory");
-    double before = bench_rss();
-    for (uint64_t i = 0; i < n; i++)
-        threads[i] = spawn(one_of_many, &c);
-    pthread_mutex_lock(&c.lock);
-    while (c.missing)
-        pthread_cond_wait(&c.all_here, &c.lock);
-    bench_bytes((bench_rss() - before) / (double)n);
-    c.open = 1;
-    pthread_cond_broadcast(&c.go_on);
-    pthread_mutex_unlock(&c.lock);
-    for (uint64_t i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-    return c.woken;
-}
-
 static const struct bench table[] = {
-    {"spawn_one", spawn_one, 0},
-    {"spawn_batch", spawn_batch, 0},
-    {"group10", group10, 0},
-    {"group100", group100, 0},
-    {"yield2", yield2, 0},
-    {"yield1000", yield1000, 0},
-    {"pingpong", pingpong, 0},
-    {"buffered_1p1c", buffered_1p1c, 0},
-    {"buffered_4p4c", buffered_4p4c, 0},
-    {"mutex", mutex, 0},
-    {"mutex_yield", mutex_yield, 0},
+    {"spawn_one", spawn_one, 0, 0},
+    {"spawn_batch", spawn_batch, 0, 0},
+    {"group10", group10, 0, 0},
+    {"group100", group100, 0, 0},
+    {"yield2", yield2, 0, 0},
+    {"yield1000", yield1000, 0, 0},
+    {"pingpong", pingpong, 0, 0},
+    {"buffered_1p1c", buffered_1p1c, 0, 0},
+    {"buffered_4p4c", buffered_4p4c, 0, 0},
+    {"mutex", mutex, 0, 0},
+    {"mutex_yield", mutex_yield, 0, 0},
+    {"sleepers10k", sleepers, 10000, 1},
     /* A million threads cannot be had; ten thousand can. */
-    {"million_tasks", million_tasks, 10000},
+    {"wake_all", wake_all, 10000, 0},
+    {"blocking", blocking, 0, 0},
+    /* Milliseconds to watch for. */
+    {"idle_wakeups", idle_wakeups, 2000, 0},
 };
 
 /* Leave the process as many CPUs as there are workers. */

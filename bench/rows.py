@@ -1,0 +1,116 @@
+"""What bench/run measures: programs, the rows they give, the bars of rows.
+
+A bar is (must, bold): the figure to stay at or below, and the one to aim for.
+The bars were set on one machine (2 CPUs of an AMD EPYC under a hypervisor,
+where a page fault costs 15 us and a system call 1 us) and hold there.
+"""
+
+import dataclasses
+
+QUICK_S, SECONDS = 0.03, 0.3
+
+
+@dataclasses.dataclass
+class Bench:
+    """An id of the programs, for --bench."""
+    id: str
+    workers: tuple = (1, 2)  # what one task does alone is not run twice
+    runs: int = 99           # at most so many
+    limit: int = 60          # seconds a run may take
+    figures: tuple = ()      # (row, key of its JSON, unit, factor)
+
+    def __post_init__(self):
+        self.figures = self.figures or ((self.id, "ns", "ns", 1),)
+
+    def rows(self):
+        return [figure[0] for figure in self.figures]
+
+
+def sleepers(id_):
+    return Bench(id_, runs=5, figures=((id_, "cpu_ms", "ms", 1),
+                                       (id_ + "_p99", "p99_ms", "ms", 1)))
+
+
+BENCHES = [
+    Bench("switch", (1,)),
+    Bench("yield2"), Bench("yield1000"),
+    Bench("spawn_batch"), Bench("spawn_one"),
+    Bench("pingpong"), Bench("buffered_1p1c"), Bench("buffered_4p4c"),
+    Bench("select2"), Bench("select8"),
+    Bench("select2_ready", (1,)), Bench("select8_ready", (1,)),
+    Bench("select_default", (1,)),
+    Bench("mutex"), Bench("mutex_yield"),
+    Bench("group10"), Bench("group100"),
+    Bench("skynet", runs=3),
+    sleepers("sleepers10k"), sleepers("sleepers100k"),
+    Bench("timer"), Bench("timer100k"),
+    # A million tasks take gigabytes, and tens of seconds on this machine.
+    Bench("wake_all", runs=2, limit=300, figures=(
+        ("parked_bytes", "bytes", "bytes", 1),
+        ("parked_tables", "table_bytes", "bytes", 1),
+        ("parked_left", "left_bytes", "bytes", 1),
+        ("spawn_parked", "spawn_ns", "ns", 1),
+        ("wake_all", "ns", "ns", 1))),
+    Bench("unstarted_bytes", (1,), runs=2,
+          figures=(("unstarted_bytes", "bytes", "bytes", 1),)),
+    Bench("stacks_setup", (1,), runs=2, limit=300,
+          figures=(("stacks_setup", "ns", "s", 1e-3),)),
+    Bench("idle_wakeups", runs=3,
+          figures=(("idle_wakeups", "wakes", "1/s", 1),)),
+]
+
+# Computed here: the worst ratio of two workers to one.
+TWO_VS_ONE = "two_vs_one"
+# Not among the rows it looks at.
+NOT_COMPARED = ("idle_wakeups", "sleepers10k_p99", "sleepers100k_p99")
+
+# Row: {workers: (must, bold)}; None: no such bar.
+BARS = {
+    "switch": {1: (4, 2.5)},
+    "yield2": {1: (12, 8)},
+    "yield1000": {1: (20, 13), 2: (25, 12)},
+    "spawn_batch": {1: (40, 18), 2: (60, 20)},
+    "spawn_one": {1: (55, 25), 2: (70, 30)},
+    "pingpong": {1: (70, 40), 2: (90, 45)},
+    "buffered_1p1c": {1: (20, 10), 2: (30, 12)},
+    "buffered_4p4c": {2: (35, 20)},
+    "select2": {1: (60, 45)}, "select8": {1: (100, 80)},
+    "select2_ready": {1: (25, 15)}, "select8_ready": {1: (45, 25)},
+    "select_default": {1: (5, 3)},
+    "mutex": {2: (12, 7)},
+    "mutex_yield": {1: (90, 30), 2: (90, 30)},
+    "group10": {1: (400, 220)}, "group100": {1: (3500, 1900)},
+    "skynet": {1: (250, 120), 2: (250, 80)},
+    "sleepers10k": {1: (25, 10), 2: (25, 10)},
+    "sleepers10k_p99": {1: (2, 1.2), 2: (2, 1.2)},
+    "sleepers100k": {1: (250, 100), 2: (250, 100)},
+    "sleepers100k_p99": {1: (20, 3), 2: (20, 3)},
+    "timer": {1: (80, 30), 2: (80, 30)},
+    "timer100k": {1: (120, 40), 2: (120, 40)},
+    # 4400 resident, 128 of page tables.
+    "parked_bytes": {1: (4528, 4528), 2: (4528, 4528)},
+    "unstarted_bytes": {1: (None, 128)},
+    "stacks_setup": {1: (1.6, 0.25)},
+    "wake_all": {1: (500, 300), 2: (500, 300)},
+    "blocking": {1: (15000, 10000), 2: (15000, 10000)},
+    TWO_VS_ONE: {2: (1.2, 1.05)},
+    "idle_wakeups": {1: (0, 0), 2: (0, 0)},
+}
+
+ROWS = [row for bench in BENCHES for row in bench.rows()] + [TWO_VS_ONE]
+
+
+def two_vs_one(rows):
+    """The row of that name from the others: {impl: (ratio, worst row)}."""
+    one = {r["id"]: r["medians"] for r in rows if r["workers"] == 1}
+    worst = {}
+    for r in rows:
+        if r["workers"] != 2 or r["unit"] == "bytes" or \
+                r["id"] in NOT_COMPARED:
+            continue
+        for impl, median in r["medians"].items():
+            alone = one.get(r["id"], {}).get(impl)
+            if alone:
+                worst[impl] = max(worst.get(impl, (0, "")),
+                                  (median / alone, r["id"]))
+    return worst
