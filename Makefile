@@ -2,13 +2,15 @@
 
 PREFIX ?= /usr/local
 ONLY ?=
+ARGS ?=
 
 .PHONY: help run check bench build install format lint clean
 
 help:
 	@echo 'make run      install missing packages, build, show what runnel does'
 	@echo 'make check    all builds and all tests; takes minutes'
-	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks'
+	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks,'
+	@echo '              ARGS=--quick or other options of bench/run'
 	@echo 'make build    the optimised build, in build/release'
 	@echo 'make install  install it; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make format   bring all C files into the style of .clang-format'
@@ -26,10 +28,10 @@ check:
 	@dev/check
 
 bench:
-	@dev/setup
+	@dev/setup --bench
 	@echo '== build: build/release'
 	@dev/build release
-	@bench/run $(if $(ONLY),--only $(ONLY))
+	@bench/run $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 build:
 	@dev/build release
