@@ -29,7 +29,6 @@ var table = []bench{
 	{"sleepers10k", sleepers, 10000, true},
 	{"sleepers100k", sleepers, 100000, true},
 	{"wake_all", wakeAll, 1000000, false},
-	{"unstarted_bytes", unstartedBytes, 1000000, false},
 	// Milliseconds to watch for.
 	{"idle_wakeups", idleWakeups, 2000, false},
 }

@@ -53,23 +53,6 @@ func wakeAll(n int) int {
 	return int(c.woken)
 }
 
-// unstartedBytes spawns without waiting; on one worker hardly any has run.
-func unstartedBytes(n int) int {
-	var ended sync.WaitGroup
-	var count int64
-	rss := memory("VmRSS:")
-	ended.Add(n)
-	for i := 0; i < n; i++ {
-		go func() {
-			atomic.AddInt64(&count, 1)
-			ended.Done()
-		}()
-	}
-	report("bytes", (memory("VmRSS:")-rss)/float64(n))
-	ended.Wait()
-	return int(count)
-}
-
 // spanOf is how long sleeper i sleeps: 1 .. 50 ms.
 func spanOf(i int) time.Duration {
 	return time.Duration(1000+(uint32(i)*2654435761>>8)%49001) *
