@@ -13,39 +13,49 @@
 
 #define STACK_BYTES ((size_t)64 << 10)
 
-struct partner {
-    struct rn__ctx ctx, main;
-    uint64_t entered;
+/* Two contexts that hand the CPU to each other, at one place in the code, as
+ * the scheduler does. */
+struct side {
+    struct rn__ctx *mine, *other;
+    uint64_t rounds, done;
 };
+
+__attribute__((noinline)) static void
+take_turns(struct side *side)
+{
+    while (side->done < side->rounds) {
+        side->done++;
+        rn__ctx_switch(side->mine, side->other);
+    }
+}
 
 static void
 partner(void *arg)
 {
-    struct partner *p = arg;
-    for (;;) {
-        p->entered++;
-        rn__ctx_switch(&p->ctx, &p->main);
-    }
+    struct side *side = arg;
+    take_turns(side);
+    rn__ctx_switch(side->mine, side->other);
 }
 
 static uint64_t
 ctx_switch(uint64_t n)
 {
-    struct partner p = {.entered = 0};
+    struct rn__ctx main, ctx;
+    uint64_t rounds = bench_share(n, 2);
+    struct side here = {&main, &ctx, rounds, 0},
+                there = {&ctx, &main, rounds, 0};
     void *stack = malloc(STACK_BYTES);
     bench_check(stack != NULL, "out of memory");
-    bench_check(rn__ctx_adopt(&p.main) == 0, "rn__ctx_adopt");
-    bench_check(rn__ctx_make(&p.ctx, stack, STACK_BYTES, partner, &p) == 0,
+    bench_check(rn__ctx_adopt(&main) == 0, "rn__ctx_adopt");
+    bench_check(rn__ctx_make(&ctx, stack, STACK_BYTES, partner, &there) == 0,
                 "rn__ctx_make");
-    uint64_t rounds = bench_share(n, 2);
     bench_begin();
-    for (uint64_t i = 0; i < rounds; i++)
-        rn__ctx_switch(&p.main, &p.ctx);
+    take_turns(&here);
     bench_end();
-    rn__ctx_fini(&p.ctx);
-    rn__ctx_fini(&p.main);
+    bench_check(there.done == rounds, "switches");
+    rn__ctx_fini(&ctx);
+    rn__ctx_fini(&main);
     free(stack);
-    bench_check(p.entered == rounds, "switches");
     return rounds * 2;
 }
 
