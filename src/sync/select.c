@@ -418,13 +418,18 @@ quick(rn_arm *arms, size_t count, unsigned flags, rn_time now, bool *none_ready)
 }
 
 /* One arm on a channel is a plain send or receive. */
-static int
+__attribute__((noinline)) static int
 single(struct rn__task *self, rn_arm *arm, rn_time deadline, const void *site)
 {
-    int result =
-        arm->kind == RN_ARM_KIND_SEND
-            ? rn__chan_send(self, arm->chan, arm->data, deadline, site)
-            : rn__chan_recv(self, arm->chan, arm->data, deadline, site);
+    bool recv = arm->kind == RN_ARM_KIND_RECV;
+    rn_chan *chan = arm->chan;
+    /* relaxed: nothing to announce, see rn__step */
+    if (deadline == RN_NOW && chan &&
+        !(recv ? rn__chan_may_recv(chan) : rn__chan_may_send(chan)) &&
+        !atomic_load_explicit(&rn__env_count, memory_order_relaxed))
+        return -EAGAIN;
+    int result = recv ? rn__chan_recv(self, chan, arm->data, deadline, site)
+                      : rn__chan_send(self, chan, arm->data, deadline, site);
     if (result != 0 && result != -EPIPE)
         return result;
     arm->result = result;
@@ -484,16 +489,10 @@ slow(struct call *call, unsigned flags, rn_time deadline, bool none_ready,
     return wait(call, site, deadline);
 }
 
-int
-rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
+__attribute__((noinline)) static int
+several(struct rn__task *self, rn_arm *arms, size_t count, unsigned flags,
+        rn_time deadline, const void *site)
 {
-    struct rn__task *self = rn__self_in("rn_select");
-    const void *site = rn__site();
-    if (count > 0)
-        rn__need(arms, "rn_select", site);
-    if (count == 1 && !(flags & ~RN_SELECT_ORDERED) &&
-        (arms->kind == RN_ARM_KIND_SEND || arms->kind == RN_ARM_KIND_RECV))
-        return single(self, arms, deadline, site);
     struct kinds kinds = look_over(arms, count, flags, site);
     if (!kinds.valid)
         return -EINVAL;
@@ -509,4 +508,17 @@ rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
             return result;
     }
     return slow(&call, flags, deadline, none_ready, site);
+}
+
+int
+rn_select(rn_arm *arms, size_t count, unsigned flags, rn_time deadline)
+{
+    struct rn__task *self = rn__self_in("rn_select");
+    const void *site = rn__site();
+    if (count > 0)
+        rn__need(arms, "rn_select", site);
+    if (count == 1 && !(flags & ~RN_SELECT_ORDERED) &&
+        (arms->kind == RN_ARM_KIND_SEND || arms->kind == RN_ARM_KIND_RECV))
+        return single(self, arms, deadline, site);
+    return several(self, arms, count, flags, deadline, site);
 }
