@@ -74,6 +74,13 @@ rn__fence_light(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* This memory will be read soon. */
+static inline void
+rn__prefetch(const void *memory)
+{
+    __builtin_prefetch(memory);
+}
+
 static inline void
 rn__cpu_pause(void)
 {

@@ -108,6 +108,14 @@ rn__ring_push(struct rn__ring *ring, struct rn__task *task)
     return true;
 }
 
+/* The i-th oldest, which there is, counted from 0. */
+static inline struct rn__task *
+rn__ring_peek(const struct rn__ring *ring, uint32_t i)
+{
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    return ring->tasks[(head + i) & (ring->room - 1)];
+}
+
 /* Not empty: the oldest. */
 static inline struct rn__task *
 rn__ring_shift(struct rn__ring *ring)

@@ -186,6 +186,24 @@ take_fresh(struct rn__worker *worker)
     return overdue ? rn__ring_shift(fresh) : rn__ring_pop(fresh);
 }
 
+/* Inside the queue: the first one woken; there is one. With many waiting their
+ * records and stacks may be cold: fetch those of the next few, each once what
+ * it is found through has come (100,000 that yield: 360 ns without, 170 with). */
+static inline struct rn__task *
+take_woken(struct rn__worker *worker)
+{
+    enum { MANY = 64, RECORD = 12, CONTEXT = 8, REGISTERS = 4 };
+    struct rn__ring *ring = &worker->queue.woken;
+    if (rn__ring_length(ring) >= MANY) {
+        rn__prefetch(&rn__ring_peek(ring, RECORD)->stack);
+        rn__prefetch(&rn__ring_peek(ring, CONTEXT)->stack->ctx);
+        uintptr_t sp = (uintptr_t)rn__ring_peek(ring, REGISTERS)->stack->ctx.sp;
+        rn__prefetch((void *)sp);
+        rn__prefetch((void *)(sp + 64));
+    }
+    return rn__ring_shift(ring);
+}
+
 /* Inside the queue. */
 static inline struct rn__task *
 take(struct rn__worker *worker)
@@ -203,7 +221,7 @@ take(struct rn__worker *worker)
         return task;
     }
     worker->slot_run = 0;
-    return woken ? rn__ring_shift(&q->woken) : NULL;
+    return woken ? take_woken(worker) : NULL;
 }
 
 /* It is time to look around, or there is nothing here. */
@@ -561,7 +579,7 @@ rn__sched_yield(struct rn__task *self)
         yield_slowly(worker, self);
         return;
     }
-    struct rn__task *next = rn__ring_shift(&q->woken);
+    struct rn__task *next = take_woken(worker);
     rn__ring_push(&q->woken, self); /* there is room */
     rn__runq_leave(q);
     leave_task(worker, self, next);

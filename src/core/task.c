@@ -244,21 +244,28 @@ end_main(struct rn__rt *rt, int result)
     atomic_store(&rt->main_ended, true);
 }
 
+/* Under task->lock: give the result to the first that waits for it. */
+static inline struct rn__waiter *
+tell_joiner(struct rn__task *task)
+{
+    struct rn__waiter *joiner = rn__wait_claim_first(&task->joiners, 0);
+    if (joiner && joiner->slot)
+        *(int *)joiner->slot = task->result;
+    return joiner;
+}
+
 /* Somebody has its handle: leave its result to him. */
 static void
 end_known(struct rn__worker *worker, struct rn__task *task)
 {
-    struct rn__list woken;
-    struct rn__waiter *joiner;
-    rn__list_init(&woken);
+    struct rn__list more;
+    rn__list_init(&more);
     rn__lock(&task->lock);
     task->ended = true;
-    while ((joiner = rn__wait_claim_first(&task->joiners, 0))) {
-        if (joiner->slot)
-            *(int *)joiner->slot = task->result;
-        rn__list_insert(&woken, &joiner->link);
-    }
-    bool keep = task->keep && rn__list_empty(&woken);
+    struct rn__waiter *joiner = tell_joiner(task), *other;
+    while (rn__unlikely(joiner && (other = tell_joiner(task))))
+        rn__list_insert(&more, &other->link);
+    bool keep = task->keep && !joiner;
     task->keep = keep;
     if (keep)
         atomic_store_explicit(&task->state, RN__TASK_ENDED,
@@ -269,7 +276,10 @@ end_known(struct rn__worker *worker, struct rn__task *task)
     rn__unlock(&task->lock);
     if (!keep)
         record_put(worker, task);
-    rn__fire_all(&woken);
+    if (joiner)
+        rn__fire(joiner->task);
+    if (rn__unlikely(!rn__list_empty(&more)))
+        rn__fire_all(&more);
     if (closer)
         rn__fire(closer->task);
 }
