@@ -1,138 +1,133 @@
 /* base/heap.c - see heap.h. */
 #include "base/heap.h"
 
-#include <errno.h>
-
-enum { ARITY = 4, FIRST_ROOM = 64 };
-
 static bool
 before(const struct rn__heap_node *a, const struct rn__heap_node *b)
 {
     return a->key != b->key ? a->key < b->key : a->order < b->order;
 }
 
-static void
-put(struct rn__heap *heap, size_t i, struct rn__heap_node *node)
+/* Make one tree of two; returns its root. */
+static struct rn__heap_node *
+meld(struct rn__heap_node *a, struct rn__heap_node *b)
 {
-    heap->nodes[i] = node;
-    node->place = i + 1;
-}
-
-static void
-sift_up(struct rn__heap *heap, size_t i, struct rn__heap_node *node)
-{
-    while (i > 0) {
-        size_t parent = (i - 1) / ARITY;
-        if (!before(node, heap->nodes[parent]))
-            break;
-        put(heap, i, heap->nodes[parent]);
-        i = parent;
+    if (before(b, a)) {
+        rn__heap_add_child(b, a);
+        return b;
     }
-    put(heap, i, node);
+    rn__heap_add_child(a, b);
+    return a;
 }
 
-static size_t
-least_child(const struct rn__heap *heap, size_t i)
+/* Link siblings in pairs from the first to the last; returns the roots, last
+ * first, by next. */
+static struct rn__heap_node *
+link_pairs(struct rn__heap_node *first)
 {
-    size_t first = i * ARITY + 1, least = first;
-    for (size_t c = first + 1; c < first + ARITY && c < heap->count; c++)
-        if (before(heap->nodes[c], heap->nodes[least]))
-            least = c;
-    return least;
+    struct rn__heap_node *roots = NULL;
+    while (first) {
+        struct rn__heap_node *second = first->next, *rest = NULL;
+        if (second) {
+            rest = second->next;
+            first = meld(first, second);
+        }
+        first->next = roots;
+        roots = first;
+        first = rest;
+    }
+    return roots;
+}
+
+/* Make one tree of siblings; returns its root. Both passes are loops, for a
+ * node may have as many children as the heap has nodes. */
+static struct rn__heap_node *
+link_all(struct rn__heap_node *first)
+{
+    struct rn__heap_node *roots = link_pairs(first);
+    struct rn__heap_node *tree = roots;
+    roots = roots->next;
+    while (roots) {
+        struct rn__heap_node *next = roots->next;
+        tree = meld(tree, roots);
+        roots = next;
+    }
+    return tree;
 }
 
 static void
-sift_down(struct rn__heap *heap, size_t i, struct rn__heap_node *node)
+set_root(struct rn__heap *heap, struct rn__heap_node *root)
 {
-    while (i * ARITY + 1 < heap->count) {
-        size_t child = least_child(heap, i);
-        if (!before(heap->nodes[child], node))
-            break;
-        put(heap, i, heap->nodes[child]);
-        i = child;
-    }
-    put(heap, i, node);
-}
-
-int
-rn__heap_reserve(struct rn__heap *heap, size_t count,
-                 void *(*grow)(void *, size_t, size_t, void *), void *context)
-{
-    if (count <= heap->room)
-        return 0;
-    size_t room = heap->room ? heap->room * 2 : FIRST_ROOM;
-    while (room < count)
-        room *= 2;
-    size_t size = sizeof *heap->nodes;
-    void *nodes = grow(heap->nodes, heap->room * size, room * size, context);
-    if (!nodes)
-        return -ENOMEM;
-    heap->nodes = nodes;
-    heap->room = room;
-    return 0;
-}
-
-void
-rn__heap_insert(struct rn__heap *heap, struct rn__heap_node *node, int64_t key)
-{
-    node->key = key;
-    node->order = heap->next_order++;
-    sift_up(heap, heap->count++, node);
-}
-
-void
-rn__heap_remove(struct rn__heap *heap, struct rn__heap_node *node)
-{
-    size_t i = node->place - 1;
-    struct rn__heap_node *last = heap->nodes[--heap->count];
-    node->place = 0;
-    if (last == node)
+    heap->root = root;
+    if (!root)
         return;
-    if (i > 0 && before(last, heap->nodes[(i - 1) / ARITY]))
-        sift_up(heap, i, last);
-    else
-        sift_down(heap, i, last);
+    root->next = NULL;
+    root->prev = root;
 }
 
-static void
-sort_few(struct rn__heap_node **nodes, size_t count)
+void
+rn__heap_remove_slow(struct rn__heap *heap, struct rn__heap_node *node)
 {
-    for (size_t i = 1; i < count; i++) {
-        struct rn__heap_node *node = nodes[i];
-        size_t j = i;
-        for (; j > 0 && before(node, nodes[j - 1]); j--)
-            nodes[j] = nodes[j - 1];
-        nodes[j] = node;
-    }
+    struct rn__heap_node *orphans = node->child;
+    node->child = NULL;
+    if (node->prev != node)
+        rn__heap_remove(heap, node);
+    else
+        heap->root = node->prev = NULL;
+    if (!orphans)
+        return;
+    orphans = link_all(orphans);
+    set_root(heap, heap->root ? meld(heap->root, orphans) : orphans);
 }
 
-/* A due node has a due parent, so the output serves as the list of nodes whose
- * children are still to be looked at. */
+/* Taken out and put back they are a chain on top of the rest, which the next
+ * call takes apart in one step a node. */
 size_t
-rn__heap_due(const struct rn__heap *heap, int64_t limit,
-             struct rn__heap_node **out, size_t max)
+rn__heap_due(struct rn__heap *heap, int64_t limit, struct rn__heap_node **out,
+             size_t max)
 {
     size_t found = 0;
-    if (max > 0 && heap->count > 0 && heap->nodes[0]->key <= limit)
-        out[found++] = heap->nodes[0];
-    for (size_t i = 0; i < found; i++) {
-        size_t child = (out[i]->place - 1) * ARITY + 1;
-        for (int k = 0; k < ARITY && child < heap->count; k++, child++)
-            if (heap->nodes[child]->key <= limit && found < max)
-                out[found++] = heap->nodes[child];
+    while (found < max && heap->root && heap->root->key <= limit) {
+        out[found++] = heap->root;
+        rn__heap_remove(heap, heap->root);
     }
-    sort_few(out, found);
+    for (size_t i = found; i-- > 0;) {
+        if (heap->root)
+            rn__heap_add_child(out[i], heap->root);
+        set_root(heap, out[i]);
+    }
     return found;
 }
 
-bool
-rn__heap_valid(const struct rn__heap *heap)
+/* The node after this one in a walk that sees a parent before its children. */
+static const struct rn__heap_node *
+walk(const struct rn__heap_node *node)
 {
-    for (size_t i = 0; i < heap->count; i++) {
-        if (heap->nodes[i]->place != i + 1)
-            return false;
-        if (i > 0 && before(heap->nodes[i], heap->nodes[(i - 1) / ARITY]))
-            return false;
+    if (node->child)
+        return node->child;
+    while (!node->next && node->prev != node) {
+        while (node->prev->child != node)
+            node = node->prev;
+        node = node->prev;
     }
-    return heap->count <= heap->room;
+    return node->next;
+}
+
+bool
+rn__heap_valid(const struct rn__heap *heap, size_t *count)
+{
+    const struct rn__heap_node *node = heap->root;
+    *count = 0;
+    if (node && (node->next || node->prev != node))
+        return false;
+    for (; node; node = walk(node)) {
+        *count += 1;
+        if (node->next && node->next->prev != node)
+            return false;
+        if (node->child && node->child->prev != node)
+            return false;
+        for (struct rn__heap_node *c = node->child; c; c = c->next)
+            if (!before(node, c))
+                return false;
+    }
+    return true;
 }

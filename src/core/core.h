@@ -15,6 +15,7 @@
  * LOCK ORDER, outer to inner:
  *   rt.cancel_lock -> scope.lock;  task.lock -> scope.lock;
  *   scope.lock -> timers.lock -> chan.lock -> rt.lock, rt.idle_lock;
+ *   timers.lock of the old home -> of the new one, which is only tried;
  *   select: all its chan.locks, task.locks and scope.watch_locks, in address
  *   order; nothing is locked inside a watch_lock.
  *   No lock is held across a task switch or a call of user code.
@@ -22,11 +23,11 @@
 #ifndef RN_CORE_H
 #define RN_CORE_H
 
-#include "base/heap.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "core/event.h"
 #include "core/runq.h"
+#include "core/timers.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -143,50 +144,6 @@ struct rn__waitinfo {
                                   looks while the world stands still */
     size_t arm_count;
 };
-
-/* ---- timers (timers.c) -------------------------------------------------- */
-
-struct rn__expired; /* what a round of expiries has to do once unlocked */
-
-struct rn__timer {
-    struct rn__heap_node node; /* guarded by timers.lock, as is period */
-    rn_time period;            /* of a ticker; its expire restarts it */
-    /* Called under timers.lock when it has expired and left the heap. */
-    void (*expire)(struct rn__timer *timer, struct rn__expired *out);
-};
-
-struct rn__expired {
-    struct rn__list waiters; /* claimed waiters of channels */
-    struct rn__task *tasks;  /* claimed tasks, by task.next, first first */
-    struct rn__task **tasks_end;
-    struct rn_scope *scopes; /* pinned scopes to cancel, by expired_next */
-};
-
-struct rn__timers {
-    struct rn__lock lock;
-    struct rn__heap heap;
-    size_t reserved;      /* timers that may run at once; heap.room >= it */
-    _Atomic rn_time next; /* smallest expiry; RN_NEVER: none. A hint outside
-                             the lock, exact under it */
-};
-
-/* Room for one more timer, so that starting one never fails: 0 or -ENOMEM. */
-int rn__timer_reserve(struct rn__rt *rt);
-void rn__timer_unreserve(struct rn__rt *rt);
-/* Start; must not be running and have room reserved. */
-void rn__timer_start(struct rn__rt *rt, struct rn__timer *timer, rn_time when);
-/* Start it anew, whether it runs or not. Returns whether it was running. */
-bool rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer, rn_time when,
-                       rn_time period);
-/* Stop. Returns whether it was running. Afterwards expire is not running. */
-bool rn__timer_stop(struct rn__rt *rt, struct rn__timer *timer);
-/* Under timers.lock, from an expire: start this timer again. */
-void rn__timer_again(struct rn__rt *rt, struct rn__timer *timer, rn_time when);
-/* Expire all that are due at now; returns how many. */
-size_t rn__timers_run(struct rn__rt *rt, rn_time now);
-/* Expire this one, which is running. */
-void rn__timer_expire(struct rn__rt *rt, struct rn__timer *timer);
-void rn__timers_fini(struct rn__rt *rt);
 
 /* ---- tasks -------------------------------------------------------------- */
 
@@ -351,6 +308,8 @@ struct rn__worker {
     bool searching;               /* counted in rt->searching */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
     bool asleep;                  /* is in rt->sleepers; rt->idle_lock */
+    struct rn__timers timers;     /* started here */
+    int helped;                   /* whose timers it looked at last */
     struct rn__runq queue;
     struct rn__counters count;
     struct rn__stack idle; /* the worker's own stack */
@@ -369,7 +328,6 @@ struct rn__rt {
     uint32_t task_numbers; /* the same for tasks (env) */
     rn_options options;
     struct rn__stackpool pool;
-    struct rn__timers timers;
     struct rn_scope root;
     struct rn__lock cancel_lock;          /* one cancel at a time (scope.c) */
     _Atomic(struct rn__task *) main_task; /* NULL once it has ended */
@@ -442,6 +400,17 @@ rn__self_in(const char *function)
     return self;
 }
 
+/* The worker of the calling task, for a public function that needs one and
+ * does not wait. */
+__attribute__((always_inline)) static inline struct rn__worker *
+rn__worker_in(const char *function)
+{
+    struct rn__worker *worker = rn__worker_self();
+    if (rn__unlikely(!worker || !rn__current(worker)))
+        rn__outside(function, rn__site());
+    return worker;
+}
+
 #define rn__count(worker, what)                                                \
     atomic_store_explicit(                                                     \
         &(worker)->count.what,                                                 \
@@ -462,8 +431,6 @@ void rn__sched_arrived(void);
 /* Queue tasks on this worker, which is the caller's. */
 void rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
                      uint32_t count);
-/* It is now: run the timers that are due. */
-void rn__sched_look(struct rn__worker *worker, rn_time now);
 /* Between its switches a task runs about pace ns. */
 void rn__sched_set_pace(struct rn__worker *worker, rn_time pace);
 /* Run fn(arg) on a parked task's stack; only while the world stands still. */

@@ -154,7 +154,6 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
     rt->epoch = 1 + atomic_fetch_add(&epochs, 1);
     rt->injected_end = &rt->injected;
     rt->started = rn__rt_now(rt);
-    atomic_store(&rt->timers.next, RN_NEVER);
     rn__scope_init(&rt->root, NULL, NULL);
     rt->worker_count = options->workers;
     for (int i = 0; i < rt->worker_count; i++) {
@@ -164,6 +163,8 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->prng = (uint64_t)rt->started + (uint64_t)i;
         worker->clock = rt->started;
         rn__sched_set_pace(worker, FIRST_PACE);
+        atomic_store_explicit(&worker->timers.next, RN_NEVER,
+                              memory_order_relaxed);
     }
 }
 
@@ -185,7 +186,6 @@ rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
 void
 rn__rt_fini(struct rn__rt *rt)
 {
-    rn__timers_fini(rt);
     for (int i = 0; i < rt->worker_count; i++) {
         rn__scopes_fini(&rt->workers[i]);
         rn__free(rt, rt->workers[i].queue.woken.tasks);

@@ -133,17 +133,6 @@ rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
 
 /* ---- choosing ----------------------------------------------------------- */
 
-void
-rn__sched_look(struct rn__worker *worker, rn_time now)
-{
-    struct rn__rt *rt = worker->rt;
-    worker->clock = now;
-    size_t fired = rn__timers_run(rt, now);
-    if (fired)
-        atomic_fetch_add_explicit(&worker->count.timers, fired,
-                                  memory_order_relaxed);
-}
-
 static uint32_t
 limit(rn_time value, uint32_t most)
 {
@@ -170,7 +159,7 @@ look_around(struct rn__worker *worker)
     rn_time pace = (now - worker->clock) / worker->rounds_given;
     rn_time old = atomic_load_explicit(&worker->pace, memory_order_relaxed);
     rn__sched_set_pace(worker, (old + pace) / 2);
-    rn__sched_look(worker, now);
+    rn__timers_look(worker, now);
     offer(worker);
     return take_injected(worker->rt);
 }

@@ -186,10 +186,11 @@ static void
 arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
 {
     if (deadline != RN_NEVER && deadline > rn__rt_now(rt)) {
-        rn__timer_restart(rt, &scope->timer, deadline, 0);
+        rn__timer_restart(&rn__worker_self()->timers, &scope->timer, deadline,
+                          0);
         return;
     }
-    rn__timer_stop(rt, &scope->timer);
+    rn__timer_stop(&scope->timer);
     if (deadline != RN_NEVER)
         rn__scope_cancel(rt, scope, RN__CANCEL_DEADLINE);
 }
@@ -252,12 +253,8 @@ rn_scope_open(rn_time deadline, rn_scope **scope)
     struct rn_scope *s = scope_get(rt);
     if (!s)
         return -ENOMEM;
-    if (rn__timer_reserve(rt) < 0) {
-        scope_put(rt, s);
-        return -ENOMEM;
-    }
     rn__scope_init(s, self->scope, self);
-    s->timer.expire = expire;
+    rn__timer_init(&s->timer, expire);
     rn__step(RN__SCOPE_OPEN, &s->object, rn__site());
     if (!self->shielded) /* a deferred call passes no cancel on */
         link_below(s, self->scope);
@@ -325,8 +322,7 @@ rn_scope_close(rn_scope *scope)
                            "open inside it)");
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     join_all(self, scope, site);
-    rn__timer_stop(rt, &scope->timer);
-    rn__timer_unreserve(rt);
+    rn__timer_stop(&scope->timer);
     drop_ended(scope);
     rn__lock(&scope->parent->lock);
     rn__list_remove(&scope->in_parent);

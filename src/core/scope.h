@@ -25,7 +25,7 @@ struct rn_scope {
     int error;                  /* first error of a task; lock */
     uint32_t end_reason;        /* cancelled when the last task left; lock */
     struct rn__timer timer;     /* deadline */
-    bool expired;               /* it has passed once; timers.lock */
+    bool expired;               /* it has passed once; its home's lock */
     struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
 };

@@ -74,13 +74,9 @@ record_get_slowly(struct rn__worker *worker)
         worker->record_count = MAGAZINE - 1;
         return task;
     }
-    if (rn__timer_reserve(rt) < 0)
-        return NULL;
     rn__lock(&rt->lock);
     task = carve(rt);
     rn__unlock(&rt->lock);
-    if (!task)
-        rn__timer_unreserve(rt);
     return task;
 }
 
@@ -437,7 +433,7 @@ sleep_until(struct rn__task *self, rn_time when, const void *site)
     rn__step(RN__SLEEP, NULL, site);
     if (rn__cancel_check(self))
         return -ECANCELED;
-    if (when <= rn__rt_now(self->rt))
+    if (when == RN_NOW)
         return 0;
     int result = rn__wait_forever(self, RN__SLEEP, site, when);
     return result == -ETIMEDOUT ? 0 : result;
@@ -447,14 +443,15 @@ int
 rn_sleep(rn_time span)
 {
     struct rn__task *self = rn__self_in("rn_sleep");
-    return sleep_until(self, rn_after(span), rn__site());
+    return sleep_until(self, span > 0 ? rn_after(span) : RN_NOW, rn__site());
 }
 
 int
 rn_sleep_until(rn_time when)
 {
     struct rn__task *self = rn__self_in("rn_sleep_until");
-    return sleep_until(self, when, rn__site());
+    return sleep_until(self, when > rn__rt_now(self->rt) ? when : RN_NOW,
+                       rn__site());
 }
 
 int

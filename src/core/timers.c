@@ -1,107 +1,140 @@
-/* core/timers.c - the runtime's timers: a heap and a lock.
+/* core/timers.c - the timers of a worker: a heap and a lock.
  *
- * Who owns: each timer is part of a task, a scope or an rn_timer; the heap
- * holds pointers. Expiry runs under the lock, so that once rn__timer_stop has
- * returned nothing of the timer is in use; what must not be done under it
- * (fire, cancel) is collected and done afterwards. Room is reserved when the
- * owner is made: starting a timer never fails.
+ * A timer is started on the worker of who starts it, and any worker may stop
+ * it. Its home is where it runs or ran last. Under the lock of its home nobody
+ * else changes the home, so who has locked what it read as home, and reads it
+ * again as the same, has the timer. A restart elsewhere takes the lock of the
+ * new home inside that of the old one, but only tries; if it cannot be had at
+ * once, the timer stays where it was. So a timer may be restarted and stopped
+ * by several tasks at once, and locks of two workers are never waited for.
  *
- * timers.next lets workers see without the lock that nothing is due.
+ * Expiry runs under the lock and only claims waits, pins scopes or offers a
+ * value; firing and cancelling are done after the unlock. So once
+ * rn__timer_stop has returned, nothing of the timer is in use. A wait that was
+ * claimed by its own timer need not even stop it: it is fired after the unlock.
+ *
+ * The smallest expiry is also kept as a hint, so that a look costs no lock
+ * when nothing is due. Who needs it exact: see worker.c.
+ *
+ * Refused: one heap and one lock a runtime, where workers meet at each deadline;
+ * and a lock-free list of timers to be stopped by their home (a timer on a
+ * stack, or in memory that is freed, would have to wait for it).
  */
+#include "core/timers.h"
+
 #include "core/core.h"
 
-#include <string.h>
+enum {
+    BATCH = 64,           /* expiries under one lock */
+    OVERDUE = 100 * RN_US /* then a busy worker helps another */
+};
 
-static void *
-grow(void *memory, size_t old_bytes, size_t new_bytes, void *context)
-{
-    struct rn__rt *rt = context;
-    void *larger = rn__alloc(rt, new_bytes);
-    if (larger && memory) {
-        memcpy(larger, memory, old_bytes);
-        rn__free(rt, memory);
-    }
-    return larger;
-}
-
-int
-rn__timer_reserve(struct rn__rt *rt)
-{
-    struct rn__timers *timers = &rt->timers;
-    rn__lock(&timers->lock);
-    int error = rn__heap_reserve(&timers->heap, timers->reserved + 1, grow, rt);
-    if (!error)
-        timers->reserved++;
-    rn__unlock(&timers->lock);
-    return error;
-}
-
-void
-rn__timer_unreserve(struct rn__rt *rt)
-{
-    rn__lock(&rt->timers.lock);
-    rt->timers.reserved--;
-    rn__unlock(&rt->timers.lock);
-}
-
-/* Under the lock. */
+/* Under the lock. Written only when it changes: idle workers read it. */
 static void
 publish_next(struct rn__timers *timers)
 {
     struct rn__heap_node *min = rn__heap_min(&timers->heap);
-    /* seq_cst: a worker that goes to sleep reads it after it has counted
-     * itself asleep */
-    atomic_store(&timers->next, min ? min->key : RN_NEVER);
+    rn_time next = min ? min->key : RN_NEVER;
+    /* relaxed: worker.c says why a hint is enough */
+    if (atomic_load_explicit(&timers->next, memory_order_relaxed) != next)
+        atomic_store_explicit(&timers->next, next, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static void
+insert(struct rn__timers *timers, struct rn__timer *timer, rn_time when)
+{
+    if (when == RN_NEVER)
+        return;
+    rn__heap_insert(&timers->heap, &timer->node, when);
+    publish_next(timers);
 }
 
 /* Under the lock. */
 static bool
 take_out(struct rn__timers *timers, struct rn__timer *timer)
 {
-    bool running = timer->node.place != 0;
-    if (running)
-        rn__heap_remove(&timers->heap, &timer->node);
-    return running;
-}
-
-bool
-rn__timer_restart(struct rn__rt *rt, struct rn__timer *timer, rn_time when,
-                  rn_time period)
-{
-    struct rn__timers *timers = &rt->timers;
-    rn__lock(&timers->lock);
-    bool running = take_out(timers, timer);
-    rn__assert(timers->heap.count < timers->reserved);
-    timer->period = period;
-    if (when != RN_NEVER)
-        rn__heap_insert(&timers->heap, &timer->node, when);
+    if (!rn__heap_has(&timer->node))
+        return false;
+    rn__heap_remove(&timers->heap, &timer->node);
     publish_next(timers);
-    rn__unlock(&timers->lock);
-    return running;
+    return true;
+}
+
+static struct rn__timers *
+home_of(struct rn__timer *timer)
+{
+    /* relaxed: all homes live as long as the runtime, and only what is read
+     * under the lock counts */
+    return atomic_load_explicit(&timer->home, memory_order_relaxed);
+}
+
+/* Lock where the timer is at home; NULL: it never was. */
+__attribute__((always_inline)) static inline struct rn__timers *
+lock_home(struct rn__timer *timer)
+{
+    struct rn__timers *home;
+    while ((home = home_of(timer))) {
+        rn__perturb();
+        rn__lock(&home->lock);
+        if (rn__likely(home == home_of(timer)))
+            break;
+        rn__unlock(&home->lock);
+    }
+    return home;
 }
 
 void
-rn__timer_start(struct rn__rt *rt, struct rn__timer *timer, rn_time when)
+rn__timer_start(struct rn__timers *here, struct rn__timer *timer, rn_time when,
+                rn_time period)
 {
-    rn__timer_restart(rt, timer, when, 0);
+    /* relaxed: who stops it learns of it from us */
+    atomic_store_explicit(&timer->home, here, memory_order_relaxed);
+    timer->period = period;
+    rn__lock(&here->lock);
+    insert(here, timer, when);
+    rn__unlock(&here->lock);
 }
 
 bool
-rn__timer_stop(struct rn__rt *rt, struct rn__timer *timer)
+rn__timer_restart(struct rn__timers *here, struct rn__timer *timer,
+                  rn_time when, rn_time period)
 {
-    struct rn__timers *timers = &rt->timers;
-    rn__lock(&timers->lock);
-    bool running = take_out(timers, timer);
-    if (running)
-        publish_next(timers);
-    rn__unlock(&timers->lock);
+    struct rn__timers *home = lock_home(timer);
+    if (rn__unlikely(!home)) { /* one of those who start it first wins */
+        struct rn__timers *none = NULL;
+        atomic_compare_exchange_strong(&timer->home, &none, here);
+        home = lock_home(timer);
+    }
+    bool running = take_out(home, timer), move = false;
+    if (home != here) {
+        move = rn__trylock(&here->lock);
+        if (move) /* relaxed: counts only under the old home's lock */
+            atomic_store_explicit(&timer->home, here, memory_order_relaxed);
+    }
+    timer->period = period;
+    insert(move ? here : home, timer, when);
+    if (move)
+        rn__unlock(&here->lock);
+    rn__unlock(&home->lock);
+    return running;
+}
+
+bool
+rn__timer_stop(struct rn__timer *timer)
+{
+    struct rn__timers *home = lock_home(timer);
+    if (!home)
+        return false;
+    bool running = take_out(home, timer);
+    rn__unlock(&home->lock);
     return running;
 }
 
 void
-rn__timer_again(struct rn__rt *rt, struct rn__timer *timer, rn_time when)
+rn__timer_again(struct rn__timer *timer, rn_time when)
 {
-    rn__heap_insert(&rt->timers.heap, &timer->node, when);
+    rn__heap_insert(&home_of(timer)->heap, &timer->node, when);
 }
 
 static void
@@ -123,47 +156,98 @@ finish(struct rn__rt *rt, struct rn__expired *out)
 
 /* Under the lock: take the timer out and run its expiry. */
 static void
-expire_one(struct rn__timers *timers, struct rn__timer *timer,
-           struct rn__expired *out)
+expire(struct rn__worker *worker, struct rn__timers *timers,
+       struct rn__timer *timer, struct rn__expired *out)
 {
     rn__heap_remove(&timers->heap, &timer->node);
+    rn__count(worker, timers);
     timer->expire(timer, out);
 }
 
-size_t
-rn__timers_run(struct rn__rt *rt, rn_time now)
+static size_t
+run_some(struct rn__worker *worker, struct rn__timers *timers, rn_time limit)
 {
-    struct rn__timers *timers = &rt->timers;
-    /* acquire: a hint; exact again under the lock */
-    if (atomic_load_explicit(&timers->next, memory_order_acquire) > now)
-        return 0;
     struct rn__expired out = {.tasks_end = &out.tasks};
+    struct rn__heap_node *min;
     size_t count = 0;
     rn__lock(&timers->lock);
-    struct rn__heap_node *min;
-    while ((min = rn__heap_min(&timers->heap)) && min->key <= now) {
-        expire_one(timers, rn__container_of(min, struct rn__timer, node), &out);
+    while (count < BATCH && (min = rn__heap_min(&timers->heap)) &&
+           min->key <= limit) {
+        expire(worker, timers, rn__container_of(min, struct rn__timer, node),
+               &out);
         count++;
     }
     publish_next(timers);
     rn__unlock(&timers->lock);
-    finish(rt, &out);
+    rn__perturb();
+    finish(worker->rt, &out);
+    return count;
+}
+
+static rn_time
+next_of(const struct rn__timers *timers)
+{
+    return atomic_load_explicit(&timers->next, memory_order_relaxed);
+}
+
+/* Not longer than until limit, or a ticker could keep it here for ever. */
+size_t
+rn__timers_run(struct rn__worker *worker, struct rn__timers *timers,
+               rn_time limit)
+{
+    size_t count = 0, some = BATCH;
+    while (some == BATCH && next_of(timers) <= limit) {
+        if (count > 0)
+            worker->clock = rn__rt_now(worker->rt);
+        some = run_some(worker, timers, limit);
+        count += some;
+    }
     return count;
 }
 
 void
-rn__timer_expire(struct rn__rt *rt, struct rn__timer *timer)
+rn__timers_look(struct rn__worker *worker, rn_time now)
 {
-    struct rn__expired out = {.tasks_end = &out.tasks};
-    rn__lock(&rt->timers.lock);
-    expire_one(&rt->timers, timer, &out);
-    publish_next(&rt->timers);
-    rn__unlock(&rt->timers.lock);
-    finish(rt, &out);
+    struct rn__rt *rt = worker->rt;
+    worker->clock = now;
+    rn__timers_run(worker, &worker->timers, now);
+    if (rt->worker_count == 1)
+        return;
+    worker->helped = (worker->helped + 1) % rt->worker_count;
+    rn__timers_run(worker, &rt->workers[worker->helped].timers, now - OVERDUE);
 }
 
 void
-rn__timers_fini(struct rn__rt *rt)
+rn__timers_look_everywhere(struct rn__worker *worker, rn_time now)
 {
-    rn__free(rt, rt->timers.heap.nodes);
+    struct rn__rt *rt = worker->rt;
+    worker->clock = now;
+    for (int i = 0; i < rt->worker_count; i++) {
+        int at = (worker->index + i) % rt->worker_count;
+        rn__timers_run(worker, &rt->workers[at].timers, now);
+    }
+}
+
+rn_time
+rn__timers_next(struct rn__rt *rt)
+{
+    rn_time next = RN_NEVER;
+    for (int i = 0; i < rt->worker_count; i++) {
+        rn_time other = next_of(&rt->workers[i].timers);
+        if (other < next)
+            next = other;
+    }
+    return next;
+}
+
+void
+rn__timer_expire(struct rn__worker *worker, struct rn__timer *timer)
+{
+    struct rn__expired out = {.tasks_end = &out.tasks};
+    struct rn__timers *timers = &worker->timers;
+    rn__lock(&timers->lock);
+    expire(worker, timers, timer, &out);
+    publish_next(timers);
+    rn__unlock(&timers->lock);
+    finish(worker->rt, &out);
 }

@@ -84,15 +84,12 @@ rn__fire_all(struct rn__list *list)
 
 /* End the wait before it parks, if there is a reason to. */
 static bool
-give_up(struct rn__task *self, rn_time deadline)
+give_up(struct rn__task *self)
 {
     bool cancellable = atomic_load_explicit(&self->wait, memory_order_relaxed) &
                        RN__WAIT_CANCELLABLE;
-    if (cancellable && rn__scope_cancelled(self->scope) &&
-        rn__wait_claim(self, -ECANCELED, true))
-        return true;
-    return deadline != RN_NEVER && deadline <= rn__rt_now(self->rt) &&
-           rn__wait_claim(self, -ETIMEDOUT, false);
+    return cancellable && rn__scope_cancelled(self->scope) &&
+           rn__wait_claim(self, -ECANCELED, true);
 }
 
 static void
@@ -106,21 +103,36 @@ expire(struct rn__timer *timer, struct rn__expired *out)
     }
 }
 
+/* The worker's clock may be behind by some rounds. A deadline that has passed
+ * since expires at the next look at it, which costs less than a look here. */
+static void
+park_until(struct rn__task *self, rn_time deadline)
+{
+    struct rn__worker *worker = rn__worker_self();
+    if (deadline <= worker->clock && rn__wait_claim(self, -ETIMEDOUT, false))
+        return;
+    rn__timer_init(&self->timer, expire);
+    rn__timer_start(&worker->timers, &self->timer, deadline, 0);
+    rn__sched_park(self);
+    rn__perturb();
+    /* The one claimer with this result is the timer, which was out of the heap
+     * and not in use any more when it fired. */
+    if (self->wait_result != -ETIMEDOUT)
+        rn__timer_stop(&self->timer);
+}
+
 /* There is a deadline, or the scope is cancelled. */
 __attribute__((noinline)) static int
 park_carefully(struct rn__task *self, rn_time deadline)
 {
-    struct rn__rt *rt = self->rt;
-    if (give_up(self, deadline))
+    if (give_up(self))
         return self->wait_result;
     if (deadline != RN_NEVER) {
-        self->timer.expire = expire;
-        rn__timer_start(rt, &self->timer, deadline);
+        park_until(self, deadline);
+        return self->wait_result;
     }
     rn__sched_park(self);
     rn__perturb();
-    if (deadline != RN_NEVER)
-        rn__timer_stop(rt, &self->timer);
     return self->wait_result;
 }
 

@@ -13,6 +13,17 @@
  * yields keeps what it has woken, and timers, waiting no longer than that. When
  * all sleep they sleep until the next timer, and an idle process wakes nobody.
  *
+ * No timer is lost. Who starts one is awake, wherever the timer is at home, and
+ * passes idle_lock before it sleeps and after it has slept. A sleeper reads the
+ * first expiry of all workers under idle_lock, once it has counted itself. If
+ * all sleep, what it reads is exact, and it sleeps until then. If not, it may
+ * miss what those who are awake start just now, and sleeps for PATIENCE at
+ * most; they look at the clock themselves, and the last to sleep sees all. So
+ * nobody is told of a new timer. That timers are late by no more than PATIENCE
+ * when a task does not yield rests on this: nothing but a timer ends a time
+ * when all sleep, and it wakes all. Should others than workers make tasks
+ * ready, they must see to it that not just one worker gets up.
+ *
  * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
  * work, so under idle_lock this is exact. Tasks without memory for a stack do
  * not count as work: a worker has tried before it went to sleep, and one that
@@ -209,8 +220,8 @@ deadlocked(struct rn__rt *rt)
     rn__lock(&rt->idle_lock);
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
                 atomic_load(&rt->injected_count) == 0 &&
-                atomic_load(&rt->timers.next) == RN_NEVER &&
-                !atomic_load(&rt->stop) && !rt->deadlocked;
+                rn__timers_next(rt) == RN_NEVER && !atomic_load(&rt->stop) &&
+                !rt->deadlocked;
     struct rn__worker *other = dead ? hoarder(rt) : NULL;
     if (other)
         dead = false;
@@ -255,7 +266,7 @@ sleep_deadline(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     /* In one moment: who gets up passes the lock before it changes a timer. */
     rn__lock(&rt->idle_lock);
-    rn_time next = atomic_load(&rt->timers.next);
+    rn_time next = rn__timers_next(rt);
     bool all = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count;
     rn__unlock(&rt->idle_lock);
     if (all)
@@ -307,7 +318,7 @@ rn__worker_find(struct rn__worker *worker)
     if (worker->handed)
         return take_handed(worker);
     while (!atomic_load(&rt->stop)) {
-        rn__sched_look(worker, rn__os_now());
+        rn__timers_look_everywhere(worker, rn__os_now());
         worker->rounds = worker->rounds_given;
         struct rn__task *task = rn__sched_local(worker);
         if (!task)

@@ -172,7 +172,7 @@ take_ready(struct rn__world *world, size_t i)
 static size_t
 due_timers(struct rn__world *world, struct rn__heap_node **due)
 {
-    struct rn__timers *timers = &world->rt.timers;
+    struct rn__timers *timers = &world->worker.timers;
     if (atomic_load_explicit(&timers->next, memory_order_relaxed) > world->now)
         return 0;
     return rn__heap_due(&timers->heap, world->now, due, RN__SIM_CANDIDATES);
@@ -182,10 +182,9 @@ static void
 expire(struct rn__world *world, struct rn__heap_node *node)
 {
     world->clock_acts = true;
-    rn__timer_expire(&world->rt,
+    rn__timer_expire(&world->worker,
                      rn__container_of(node, struct rn__timer, node));
     world->clock_acts = false;
-    rn__count(&world->worker, timers);
 }
 
 /* Count a step; may end the schedule. */
@@ -276,7 +275,7 @@ conclude(struct rn__world *world)
 static bool
 move_time(struct rn__world *world)
 {
-    struct rn__heap_node *first = rn__heap_min(&world->rt.timers.heap);
+    struct rn__heap_node *first = rn__heap_min(&world->worker.timers.heap);
     if (!first)
         return false;
     if (first->key > world->options.max_time) {

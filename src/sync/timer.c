@@ -27,7 +27,7 @@ expire(struct rn__timer *timer, struct rn__expired *out)
     rn_time late = rn__rt_now(rt) - when;
     rn_time missed = late > 0 ? late / timer->period : 0;
     if (!__builtin_add_overflow(when, timer->period * (missed + 1), &when))
-        rn__timer_again(rt, timer, when);
+        rn__timer_again(timer, when);
 }
 
 /* RN_NOW and other times before all times mean at once. */
@@ -52,14 +52,10 @@ rn_timer_new(rn_time when, rn_time period, rn_timer **timer)
         rn__free(rt, t);
         return -ENOMEM;
     }
-    if (rn__timer_reserve(rt) < 0) {
-        rn_chan_unref(t->chan);
-        rn__free(rt, t);
-        return -ENOMEM;
-    }
     t->timer.expire = expire;
     rn__step(RN__TIMER_START, &t->object, rn__site());
-    rn__timer_restart(rt, &t->timer, start_time(rt, when), period);
+    rn__timer_start(&rn__worker_self()->timers, &t->timer, start_time(rt, when),
+                    period);
     *timer = t;
     return 0;
 }
@@ -72,8 +68,7 @@ rn_timer_free(rn_timer *timer)
     if (!timer)
         return;
     rn__step(RN__TIMER_STOP, &timer->object, rn__site());
-    rn__timer_stop(rt, &timer->timer);
-    rn__timer_unreserve(rt);
+    rn__timer_stop(&timer->timer);
     rn_chan_unref(timer->chan);
     rn__free(rt, timer);
 }
@@ -91,7 +86,7 @@ rn_timer_stop(rn_timer *timer)
     rn__self_in("rn_timer_stop");
     rn__need(timer, "rn_timer_stop", rn__site());
     rn__step(RN__TIMER_STOP, &timer->object, rn__site());
-    return rn__timer_stop(rn__rt_self(), &timer->timer);
+    return rn__timer_stop(&timer->timer);
 }
 
 int
@@ -103,5 +98,6 @@ rn_timer_reset(rn_timer *timer, rn_time when, rn_time period)
     if (period < 0)
         return -EINVAL;
     rn__step(RN__TIMER_START, &timer->object, rn__site());
-    return rn__timer_restart(rt, &timer->timer, start_time(rt, when), period);
+    return rn__timer_restart(&rn__worker_self()->timers, &timer->timer,
+                             start_time(rt, when), period);
 }

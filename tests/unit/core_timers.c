@@ -9,6 +9,7 @@ enum { TIMERS = 50 };
 
 static struct {
     struct rn__rt rt; /* nothing runs in it */
+    struct rn__worker worker;
     struct rn__timer timers[TIMERS];
     rn_time when[TIMERS];
     uint64_t came[TIMERS]; /* 0: does not run */
@@ -41,14 +42,14 @@ expire(struct rn__timer *timer, struct rn__expired *out)
     CHECK_EQ(i, twin_first());
     CHECK_EQ(timer->node.key, made_up.when[i]);
     CHECK_LE(made_up.when[i], made_up.now);
-    CHECK_EQ(timer->node.place, 0);
+    CHECK(!rn__heap_has(&timer->node));
     made_up.came[i] = 0;
     made_up.expired++;
     if (timer->period == 0)
         return;
     made_up.when[i] += timer->period;
     made_up.came[i] = ++made_up.clock;
-    rn__timer_again(&made_up.rt, timer, made_up.when[i]);
+    rn__timer_again(timer, made_up.when[i]);
 }
 
 static void
@@ -57,7 +58,8 @@ restart(size_t i, rn_time when, rn_time period)
     bool was = made_up.came[i] != 0;
     made_up.when[i] = when;
     made_up.came[i] = ++made_up.clock;
-    CHECK_EQ(rn__timer_restart(&made_up.rt, &made_up.timers[i], when, period),
+    CHECK_EQ(rn__timer_restart(&made_up.worker.timers, &made_up.timers[i], when,
+                               period),
              was);
 }
 
@@ -66,7 +68,7 @@ stop(size_t i)
 {
     bool was = made_up.came[i] != 0;
     made_up.came[i] = 0;
-    CHECK_EQ(rn__timer_stop(&made_up.rt, &made_up.timers[i]), was);
+    CHECK_EQ(rn__timer_stop(&made_up.timers[i]), was);
 }
 
 static void
@@ -74,7 +76,10 @@ advance(rn_time by)
 {
     made_up.now += by;
     made_up.expired = 0;
-    CHECK_EQ(rn__timers_run(&made_up.rt, made_up.now), made_up.expired);
+    made_up.worker.clock = made_up.now;
+    CHECK_EQ(
+        rn__timers_run(&made_up.worker, &made_up.worker.timers, made_up.now),
+        made_up.expired);
     size_t first = twin_first();
     CHECK(first == TIMERS || made_up.when[first] > made_up.now);
 }
@@ -82,20 +87,30 @@ advance(rn_time by)
 static void
 check_heap(void)
 {
-    size_t first = twin_first();
-    CHECK(rn__heap_valid(&made_up.rt.timers.heap));
-    CHECK_EQ(atomic_load(&made_up.rt.timers.next),
+    size_t first = twin_first(), count, running = 0;
+    for (size_t i = 0; i < TIMERS; i++)
+        running += made_up.came[i] != 0;
+    CHECK(rn__heap_valid(&made_up.worker.timers.heap, &count));
+    CHECK_EQ(count, running);
+    CHECK_EQ(rn__timers_next(&made_up.rt),
              first == TIMERS ? RN_NEVER : made_up.when[first]);
+}
+
+static void
+make_up(void)
+{
+    made_up.rt.worker_count = 1;
+    made_up.rt.workers = &made_up.worker;
+    made_up.worker.rt = &made_up.rt;
+    atomic_store(&made_up.worker.timers.next, RN_NEVER);
+    for (size_t i = 0; i < TIMERS; i++)
+        rn__timer_init(&made_up.timers[i], expire);
 }
 
 TEST(timers_do_what_an_array_does)
 {
     uint64_t random = 3;
-    atomic_store(&made_up.rt.timers.next, RN_NEVER);
-    for (size_t i = 0; i < TIMERS; i++) {
-        CHECK_EQ(rn__timer_reserve(&made_up.rt), 0);
-        made_up.timers[i].expire = expire;
-    }
+    make_up();
     for (long step = test_count(100000); step > 0; step--) {
         size_t i = rn__prng_below(&random, TIMERS);
         uint32_t op = rn__prng_below(&random, 10);
@@ -111,20 +126,7 @@ TEST(timers_do_what_an_array_does)
     for (size_t i = 0; i < TIMERS; i++) {
         stop(i);
         check_heap();
-        rn__timer_unreserve(&made_up.rt);
     }
-    rn__timers_fini(&made_up.rt);
-}
-
-TEST(timers_reserve_reports_out_of_memory)
-{
-    made_up.rt.options.fail_alloc = 1;
-    CHECK_EQ(rn__timer_reserve(&made_up.rt), -ENOMEM);
-    CHECK_EQ(made_up.rt.timers.reserved, 0);
-    CHECK_EQ(rn__timer_reserve(&made_up.rt), 0);
-    CHECK_EQ(made_up.rt.timers.reserved, 1);
-    rn__timer_unreserve(&made_up.rt);
-    rn__timers_fini(&made_up.rt);
 }
 
 /* ---- virtual time ------------------------------------------------------- */
@@ -256,6 +258,7 @@ RUN_TEST(timers_are_freed_while_they_expire)
     for (intptr_t i = 0; i < 2 * WORKERS; i++)
         go(scope, start_and_free, (void *)i);
     CHECK_EQ(rn_scope_close(scope), 0);
-    CHECK_EQ(rn__rt_self()->timers.heap.count, 0);
+    for (int i = 0; i < WORKERS; i++)
+        CHECK(!rn__heap_min(&rn__rt_self()->workers[i].timers.heap));
     return 0;
 }
