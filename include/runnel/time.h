@@ -45,7 +45,8 @@ RN_API void rn_timer_free(rn_timer *timer);
 
 /* The channel of rn_time values the timer sends into.
  *
- * Owner: the timer.
+ * Owner: the timer. With a reference of its own (rn_chan_ref) a caller may use
+ * it after the timer is freed; then nothing more is sent into it.
  */
 RN_API rn_chan *rn_timer_chan(const rn_timer *timer);
 

@@ -303,7 +303,9 @@ struct rn__worker {
     struct rn__task *spare_records; /* as many as fit in a magazine, or none */
     uint32_t record_count;
     uint32_t scope_count;
-    struct rn_scope *scopes;      /* free, by work_next; real world only */
+    uint32_t block_count;
+    struct rn_scope *scopes; /* free, by work_next; real world only */
+    void *blocks; /* memory of freed rn_timers, each points to the next */
     _Atomic uint32_t wake;        /* futex: 1 tells a sleeper to go on */
     bool searching;               /* counted in rt->searching */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */

@@ -183,11 +183,22 @@ rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     return 0;
 }
 
+static void
+free_blocks(struct rn__rt *rt, void *block)
+{
+    while (block) {
+        void *next = *(void **)block;
+        rn__free(rt, block);
+        block = next;
+    }
+}
+
 void
 rn__rt_fini(struct rn__rt *rt)
 {
     for (int i = 0; i < rt->worker_count; i++) {
         rn__scopes_fini(&rt->workers[i]);
+        free_blocks(rt, rt->workers[i].blocks);
         rn__free(rt, rt->workers[i].queue.woken.tasks);
         rn__free(rt, rt->workers[i].queue.fresh.tasks);
     }

@@ -17,6 +17,10 @@
 /* The monotonic clock, in nanoseconds. */
 rn_time rn__os_now(void);
 
+/* AddressSanitizer watches: free what could be kept, so that it sees uses
+ * after that. */
+extern const bool rn__os_asan;
+
 /* CPUs this process may run on, at least 1. */
 int rn__os_cpus(void);
 

@@ -24,6 +24,8 @@
 #endif
 #endif
 
+const bool rn__os_asan = RN__ASAN;
+
 #if RN__ASAN
 
 void

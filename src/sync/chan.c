@@ -26,6 +26,18 @@ rn__chan_offer(rn_chan *chan, const void *elem, struct rn__list *woken)
 
 /* ---- public ------------------------------------------------------------- */
 
+void
+rn__chan_init(rn_chan *chan, size_t elem_bytes, size_t capacity)
+{
+    memset(chan, 0, sizeof *chan);
+    atomic_store_explicit(&chan->refs, 1, memory_order_relaxed);
+    chan->elem_bytes = elem_bytes;
+    chan->capacity = capacity;
+    chan->ring = (char *)(chan + 1);
+    rn__list_init(&chan->senders);
+    rn__list_init(&chan->receivers);
+}
+
 int
 rn_chan_new(size_t elem_bytes, size_t capacity, rn_chan **chan)
 {
@@ -39,12 +51,7 @@ rn_chan_new(size_t elem_bytes, size_t capacity, rn_chan **chan)
     rn_chan *c = rn__alloc(NULL, bytes);
     if (!c)
         return -ENOMEM;
-    atomic_store_explicit(&c->refs, 1, memory_order_relaxed);
-    c->elem_bytes = elem_bytes;
-    c->capacity = capacity;
-    c->ring = (char *)(c + 1);
-    rn__list_init(&c->senders);
-    rn__list_init(&c->receivers);
+    rn__chan_init(c, elem_bytes, capacity);
     *chan = c;
     return 0;
 }

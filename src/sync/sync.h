@@ -21,6 +21,10 @@ struct rn_chan {
     char *ring;                /* capacity * elem_bytes */
 };
 
+/* Make a channel of memory that ends with its ring. The last rn_chan_unref
+ * frees it. */
+void rn__chan_init(rn_chan *chan, size_t elem_bytes, size_t capacity);
+
 /* ---- without the lock --------------------------------------------------- */
 
 /* Whether a send, or a receive, could do something: exact for some moment

@@ -15,11 +15,17 @@ new_timer(rn_time when, rn_time period)
 }
 
 static rn_time
-recv_time(rn_timer *t)
+recv_from(rn_chan *c)
 {
     rn_time v = -1;
-    CHECK_EQ(rn_chan_recv(rn_timer_chan(t), &v, RN_NEVER), 0);
+    CHECK_EQ(rn_chan_recv(c, &v, RN_NEVER), 0);
     return v;
+}
+
+static rn_time
+recv_time(rn_timer *t)
+{
+    return recv_from(rn_timer_chan(t));
 }
 
 /* ---- the clock ---------------------------------------------------------- */
@@ -169,6 +175,54 @@ API_TEST(timer_refuses_a_negative_period)
     CHECK_EQ(rn_timer_new(0, -1, &t), -EINVAL);
     CHECK_EQ(rn_timer_new(RN_NEVER, INT64_MIN, &t), -EINVAL);
     CHECK(t == (rn_timer *)&t); /* untouched */
+}
+
+/* What it sent stays there, and nothing follows; who has a reference may send
+ * and close as in any channel. */
+API_TEST(timer_channel_outlives_it)
+{
+    for (int i = 0; i < 3; i++) {
+        rn_time now = rn_now(), v = -1;
+        rn_timer *t = new_timer(i == 0 ? now + 3600 * RN_SEC : now, i * RN_US);
+        rn_chan *c = rn_chan_ref(rn_timer_chan(t));
+        if (i > 0) {
+            while (rn_chan_len(c) == 0)
+                CHECK_EQ(rn_sleep(1), 0);
+        }
+        rn_timer_free(t);
+        rn_timer *other = new_timer(RN_NEVER, 0); /* not in its memory */
+        CHECK(rn_timer_chan(other) != c);
+        CHECK_EQ(rn_chan_len(c), i > 0);
+        if (i > 0)
+            CHECK_EQ(recv_from(c), now);
+        CHECK_EQ(rn_chan_recv(c, &v, RN_NOW), -EAGAIN);
+        CHECK_EQ(rn_chan_send(c, &now, RN_NOW), 0);
+        rn_chan_close(c);
+        CHECK_EQ(recv_from(c), now);
+        CHECK_EQ(rn_chan_recv(c, &v, RN_NOW), -EPIPE);
+        rn_chan_unref(c);
+        rn_timer_free(other);
+    }
+}
+
+/* Memory that is used again must not tell what its last timer left there. */
+API_TEST(timer_is_new_in_used_memory)
+{
+    for (int i = 0; i < 3; i++) {
+        rn_timer *t = new_timer(rn_now(), i == 1 ? RN_US : 0);
+        recv_time(t);
+        CHECK_EQ(rn_timer_reset(t, rn_now() + 3600 * RN_SEC, 5), i == 1);
+        int e = rn_chan_send(rn_timer_chan(t), &(rn_time){7}, RN_NOW);
+        CHECK(e == 0 || (i == 1 && e == -EAGAIN)); /* there may be a tick */
+        rn_chan_close(rn_timer_chan(t));
+        rn_timer_free(t);
+        t = new_timer(RN_NEVER, 0);
+        CHECK_EQ(rn_chan_recv(rn_timer_chan(t), NULL, RN_NOW), -EAGAIN);
+        CHECK_EQ(rn_timer_stop(t), 0);
+        CHECK_EQ(rn_timer_reset(t, rn_now(), 0), 0);
+        recv_time(t);
+        rn_timer_free(t);
+    }
 }
 
 /* ---- tickers ------------------------------------------------------------ */
