@@ -279,7 +279,7 @@ enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 5000 };
 
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
-        timers;
+        timers, timers_late_max, timers_late_total;
 };
 
 struct rn__worker {

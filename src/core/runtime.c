@@ -232,6 +232,17 @@ result_of(struct rn__rt *rt)
     return rt->root.error ? rt->root.error : rt->main_result;
 }
 
+static void
+add_lateness(rn_stats *stats, const struct rn__counters *c)
+{
+    rn_time max = (rn_time)atomic_load_explicit(&c->timers_late_max,
+                                                memory_order_relaxed);
+    if (max > stats->timers_late_max)
+        stats->timers_late_max = max;
+    stats->timers_late_total += (rn_time)atomic_load_explicit(
+        &c->timers_late_total, memory_order_relaxed);
+}
+
 void
 rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
 {
@@ -246,6 +257,7 @@ rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
         stats->steals += atomic_load_explicit(&c->steals, memory_order_relaxed);
         stats->sleeps += atomic_load_explicit(&c->sleeps, memory_order_relaxed);
         stats->timers += atomic_load_explicit(&c->timers, memory_order_relaxed);
+        add_lateness(stats, c);
     }
     stats->tasks_peak = atomic_load_explicit(&rt->carved, memory_order_relaxed);
     stats->stacks = atomic_load_explicit(&rt->pool.made, memory_order_relaxed);
@@ -301,16 +313,20 @@ print_stats(struct rn__rt *rt)
             ? "{\"workers\": %d, \"elapsed_ns\": %lld, \"tasks\": %llu, "
               "\"tasks_peak\": %llu, \"stacks\": %llu, \"switches\": %llu, "
               "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
-              "\"sleeps\": %llu, \"timers\": %llu}\n"
+              "\"sleeps\": %llu, \"timers\": %llu, "
+              "\"timers_late_max_ns\": %lld, "
+              "\"timers_late_total_ns\": %lld}\n"
             : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
               "stacks %llu\nrunnel: switches %llu, waits %llu, wake-ups "
-              "%llu, steals %llu, worker sleeps %llu, timers %llu\n";
+              "%llu, steals %llu, worker sleeps %llu\nrunnel: timers "
+              "%llu, late by %lld ns at most, %lld ns in all\n";
     fprintf(stderr, format, s.workers, (long long)s.elapsed,
             (unsigned long long)s.tasks, (unsigned long long)s.tasks_peak,
             (unsigned long long)s.stacks, (unsigned long long)s.switches,
             (unsigned long long)s.parks, (unsigned long long)s.wakes,
             (unsigned long long)s.steals, (unsigned long long)s.sleeps,
-            (unsigned long long)s.timers);
+            (unsigned long long)s.timers, (long long)s.timers_late_max,
+            (long long)s.timers_late_total);
 }
 
 /* Start the other workers and be the first one. */

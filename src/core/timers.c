@@ -16,9 +16,9 @@
  * The smallest expiry is also kept as a hint, so that a look costs no lock
  * when nothing is due. Who needs it exact: see worker.c.
  *
- * Refused: one heap and one lock a runtime, where workers meet at each deadline;
- * and a lock-free list of timers to be stopped by their home (a timer on a
- * stack, or in memory that is freed, would have to wait for it).
+ * Refused: one heap and one lock a runtime, where workers meet at each
+ * deadline; and a list of timers to be stopped by their home (a timer on a
+ * stack, or in memory that is freed, would have to wait for that).
  */
 #include "core/timers.h"
 
@@ -154,13 +154,34 @@ finish(struct rn__rt *rt, struct rn__expired *out)
     }
 }
 
+static void
+add(_Atomic uint64_t *counter, uint64_t n)
+{
+    /* relaxed: own writes, and reads for reports */
+    uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
+static void
+count_expiry(struct rn__worker *worker, rn_time due)
+{
+    struct rn__counters *count = &worker->count;
+    uint64_t late = worker->clock > due ? (uint64_t)(worker->clock - due) : 0;
+    add(&count->timers, 1);
+    add(&count->timers_late_total, late);
+    if (late >
+        atomic_load_explicit(&count->timers_late_max, memory_order_relaxed))
+        atomic_store_explicit(&count->timers_late_max, late,
+                              memory_order_relaxed);
+}
+
 /* Under the lock: take the timer out and run its expiry. */
 static void
 expire(struct rn__worker *worker, struct rn__timers *timers,
        struct rn__timer *timer, struct rn__expired *out)
 {
     rn__heap_remove(&timers->heap, &timer->node);
-    rn__count(worker, timers);
+    count_expiry(worker, timer->node.key);
     timer->expire(timer, out);
 }
 

@@ -67,7 +67,7 @@ size_t rn__timers_run(struct rn__worker *worker, struct rn__timers *timers,
 /* It is now: expire what is due of the worker's own, and what is overdue at
  * another, each time a different one. */
 void rn__timers_look(struct rn__worker *worker, rn_time now);
-/* The same, for a worker that has nothing better to do: what is due anywhere. */
+/* The same, for a worker with nothing else to do: what is due anywhere. */
 void rn__timers_look_everywhere(struct rn__worker *worker, rn_time now);
 /* When the first of all workers' expires; RN_NEVER: none. A hint. */
 rn_time rn__timers_next(struct rn__rt *rt);

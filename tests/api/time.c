@@ -373,6 +373,37 @@ SIM_TEST(timer_different_times_come_in_order)
         CHECK_EQ(order[i], i);
 }
 
+/* ---- lateness ----------------------------------------------------------- */
+
+static int
+sleep_a_little(void *arg)
+{
+    (void)arg;
+    CHECK_EQ(rn_sleep(RN_MS), 0);
+    return 0;
+}
+
+/* A task that does not yield keeps its worker from the clock. */
+API_TEST(timer_lateness_is_reported)
+{
+    rn_stats stats;
+    rn_scope *s = open_scope(RN_NEVER);
+    go(sleep_a_little, NULL);
+    CHECK_EQ(rn_yield(), 0);
+    rn_time end = rn_now() + 2 * RN_MS;
+    while (!rn_sim_active() && rn_now() < end)
+        continue;
+    CHECK_EQ(rn_scope_close(s), 0);
+    rn_stats_get(&stats);
+    CHECK_EQ(stats.timers, 1);
+    CHECK_EQ(stats.timers_late_max, stats.timers_late_total);
+    CHECK_GE(stats.timers_late_max, 0);
+    if (rn_sim_active())
+        CHECK_EQ(stats.timers_late_max, 0);
+    else if (stats.workers == 1)
+        CHECK_GE(stats.timers_late_max, RN_MS);
+}
+
 /* ---- races and size ----------------------------------------------------- */
 
 /* Stopped before it fired: then nothing is in the channel; else one value. */

@@ -7,6 +7,10 @@ Run for real: the program's own output and status, and the numbers of the run.
   3
   $ runnel run locks --workers 2 --json -- 'same way' 2>&1 | json workers
   2
+  $ grep -c 'timers 0, late by 0 ns at most, 0 ns in all' stats
+  1
+  $ runnel run locks --json -- 'same way' 2>&1 | json timers_late_max_ns
+  0
 
 What the machine has.
 
