@@ -65,6 +65,13 @@ set_root(struct rn__heap *heap, struct rn__heap_node *root)
 }
 
 void
+rn__heap_put(struct rn__heap *heap, struct rn__heap_node *node)
+{
+    node->child = NULL;
+    set_root(heap, heap->root ? meld(heap->root, node) : node);
+}
+
+void
 rn__heap_remove_slow(struct rn__heap *heap, struct rn__heap_node *node)
 {
     struct rn__heap_node *orphans = node->child;

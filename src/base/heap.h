@@ -11,8 +11,8 @@
  * children leaves them to be linked in two passes: O(log n) amortised, O(n)
  * for the first to leave after n insertions.
  *
- * Refused: an array heap, which must grow when a timer is made, moves log n
- * nodes at an insertion or removal, and touches each of them.
+ * Refused: a heap in an array, which must grow when a timer is made. Its nodes
+ * leave faster if there are many; there are few (wheel.h).
  */
 #ifndef RN_HEAP_H
 #define RN_HEAP_H
@@ -27,8 +27,11 @@ struct rn__heap_node {
     uint64_t order;              /* among equal keys */
     struct rn__heap_node *child; /* the first */
     struct rn__heap_node *next;  /* sibling */
-    struct rn__heap_node *prev;  /* sibling; of a first child its parent, of
-                                    the root itself */
+    union {
+        struct rn__heap_node *prev;   /* sibling; of a first child its parent,
+                                         of the root itself */
+        struct rn__heap_node **pprev; /* for other uses (wheel.h) */
+    };
 };
 
 /* Zeroed it is empty. */
@@ -87,6 +90,9 @@ rn__heap_remove(struct rn__heap *heap, struct rn__heap_node *node)
         next->prev = prev;
     node->prev = NULL;
 }
+
+/* Insert a node that has its key and order. */
+void rn__heap_put(struct rn__heap *heap, struct rn__heap_node *node);
 
 static inline bool
 rn__heap_has(const struct rn__heap_node *node)

@@ -163,8 +163,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->prng = (uint64_t)rt->started + (uint64_t)i;
         worker->clock = rt->started;
         rn__sched_set_pace(worker, FIRST_PACE);
-        atomic_store_explicit(&worker->timers.next, RN_NEVER,
-                              memory_order_relaxed);
+        rn__timers_init(&worker->timers, rt->started);
     }
 }
 

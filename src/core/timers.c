@@ -1,4 +1,4 @@
-/* core/timers.c - the timers of a worker: a heap and a lock.
+/* core/timers.c - the timers of a worker: a wheel and a lock.
  *
  * A timer is started on the worker of who starts it, and any worker may stop
  * it. Its home is where it runs or ran last. Under the lock of its home nobody
@@ -24,6 +24,8 @@
 
 #include "core/core.h"
 
+_Static_assert(INT64_MAX == RN_NEVER, "an empty wheel never expires");
+
 enum {
     BATCH = 64,           /* expiries under one lock */
     OVERDUE = 100 * RN_US /* then a busy worker helps another */
@@ -33,8 +35,7 @@ enum {
 static void
 publish_next(struct rn__timers *timers)
 {
-    struct rn__heap_node *min = rn__heap_min(&timers->heap);
-    rn_time next = min ? min->key : RN_NEVER;
+    rn_time next = rn__wheel_next(&timers->wheel);
     /* relaxed: worker.c says why a hint is enough */
     if (atomic_load_explicit(&timers->next, memory_order_relaxed) != next)
         atomic_store_explicit(&timers->next, next, memory_order_relaxed);
@@ -46,7 +47,7 @@ insert(struct rn__timers *timers, struct rn__timer *timer, rn_time when)
 {
     if (when == RN_NEVER)
         return;
-    rn__heap_insert(&timers->heap, &timer->node, when);
+    rn__wheel_insert(&timers->wheel, &timer->node, when);
     publish_next(timers);
 }
 
@@ -56,7 +57,7 @@ take_out(struct rn__timers *timers, struct rn__timer *timer)
 {
     if (!rn__heap_has(&timer->node))
         return false;
-    rn__heap_remove(&timers->heap, &timer->node);
+    rn__wheel_remove(&timers->wheel, &timer->node);
     publish_next(timers);
     return true;
 }
@@ -82,6 +83,14 @@ lock_home(struct rn__timer *timer)
         rn__unlock(&home->lock);
     }
     return home;
+}
+
+void
+rn__timers_init(struct rn__timers *timers, rn_time now)
+{
+    timers->wheel.bound = RN__WHEEL_UNKNOWN;
+    rn__wheel_advance(&timers->wheel, now);
+    publish_next(timers);
 }
 
 void
@@ -134,7 +143,7 @@ rn__timer_stop(struct rn__timer *timer)
 void
 rn__timer_again(struct rn__timer *timer, rn_time when)
 {
-    rn__heap_insert(&home_of(timer)->heap, &timer->node, when);
+    rn__wheel_insert(&home_of(timer)->wheel, &timer->node, when);
 }
 
 static void
@@ -180,7 +189,7 @@ static void
 expire(struct rn__worker *worker, struct rn__timers *timers,
        struct rn__timer *timer, struct rn__expired *out)
 {
-    rn__heap_remove(&timers->heap, &timer->node);
+    rn__wheel_remove(&timers->wheel, &timer->node);
     count_expiry(worker, timer->node.key);
     timer->expire(timer, out);
 }
@@ -192,7 +201,8 @@ run_some(struct rn__worker *worker, struct rn__timers *timers, rn_time limit)
     struct rn__heap_node *min;
     size_t count = 0;
     rn__lock(&timers->lock);
-    while (count < BATCH && (min = rn__heap_min(&timers->heap)) &&
+    rn__wheel_advance(&timers->wheel, limit);
+    while (count < BATCH && (min = rn__heap_min(&timers->wheel.near)) &&
            min->key <= limit) {
         expire(worker, timers, rn__container_of(min, struct rn__timer, node),
                &out);
@@ -259,6 +269,25 @@ rn__timers_next(struct rn__rt *rt)
             next = other;
     }
     return next;
+}
+
+size_t
+rn__timers_due(struct rn__timers *timers, rn_time now,
+               struct rn__heap_node **due, size_t max)
+{
+    if (next_of(timers) > now)
+        return 0;
+    rn__wheel_advance(&timers->wheel, now);
+    publish_next(timers);
+    return rn__heap_due(&timers->wheel.near, now, due, max);
+}
+
+rn_time
+rn__timers_first(struct rn__timers *timers)
+{
+    struct rn__heap_node *first = rn__wheel_first(&timers->wheel);
+    publish_next(timers);
+    return first ? first->key : RN_NEVER;
 }
 
 void

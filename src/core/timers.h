@@ -2,9 +2,9 @@
 #ifndef RN_TIMERS_H
 #define RN_TIMERS_H
 
-#include "base/heap.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/wheel.h"
 
 #include <runnel/base.h>
 
@@ -24,9 +24,10 @@ struct rn__expired {
 /* One a worker. */
 struct rn__timers {
     struct rn__lock lock;
-    _Atomic rn_time next; /* when the first expires; RN_NEVER: none. A hint
-                             outside the lock, exact under it */
-    struct rn__heap heap;
+    _Atomic rn_time next; /* when the first expires, or when to look for it
+                             again; RN_NEVER: none. A hint outside the lock,
+                             exact under it */
+    struct rn__wheel wheel;
 };
 
 struct rn__timer {
@@ -35,7 +36,7 @@ struct rn__timer {
                                           never did. Changes under the lock of
                                           the home it leaves */
     rn_time period;                    /* of a ticker; its expire restarts it */
-    /* Called under home's lock when it has expired and is out of the heap. */
+    /* Called under home's lock when it has expired and is out of the wheel. */
     void (*expire)(struct rn__timer *timer, struct rn__expired *out);
 };
 
@@ -49,6 +50,7 @@ rn__timer_init(struct rn__timer *timer,
     timer->expire = expire;
 }
 
+void rn__timers_init(struct rn__timers *timers, rn_time now);
 /* Start a timer nobody else knows of yet, here. */
 void rn__timer_start(struct rn__timers *here, struct rn__timer *timer,
                      rn_time when, rn_time period);
@@ -71,7 +73,15 @@ void rn__timers_look(struct rn__worker *worker, rn_time now);
 void rn__timers_look_everywhere(struct rn__worker *worker, rn_time now);
 /* When the first of all workers' expires; RN_NEVER: none. A hint. */
 rn_time rn__timers_next(struct rn__rt *rt);
-/* Expire this one of the worker's own, which is running. */
+
+/* ---- for an env, whose only worker's timers they are --------------------- */
+
+/* The first max of those that are due at now; returns how many. */
+size_t rn__timers_due(struct rn__timers *timers, rn_time now,
+                      struct rn__heap_node **due, size_t max);
+/* When exactly the first expires; RN_NEVER: none. */
+rn_time rn__timers_first(struct rn__timers *timers);
+/* Expire this one, which is running. */
 void rn__timer_expire(struct rn__worker *worker, struct rn__timer *timer);
 
 #endif

@@ -115,7 +115,7 @@ park_until(struct rn__task *self, rn_time deadline)
     rn__timer_start(&worker->timers, &self->timer, deadline, 0);
     rn__sched_park(self);
     rn__perturb();
-    /* The one claimer with this result is the timer, which was out of the heap
+    /* The one claimer with this result is the timer, which was out of the wheel
      * and not in use any more when it fired. */
     if (self->wait_result != -ETIMEDOUT)
         rn__timer_stop(&self->timer);

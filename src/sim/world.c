@@ -172,10 +172,8 @@ take_ready(struct rn__world *world, size_t i)
 static size_t
 due_timers(struct rn__world *world, struct rn__heap_node **due)
 {
-    struct rn__timers *timers = &world->worker.timers;
-    if (atomic_load_explicit(&timers->next, memory_order_relaxed) > world->now)
-        return 0;
-    return rn__heap_due(&timers->heap, world->now, due, RN__SIM_CANDIDATES);
+    return rn__timers_due(&world->worker.timers, world->now, due,
+                          RN__SIM_CANDIDATES);
 }
 
 static void
@@ -275,17 +273,17 @@ conclude(struct rn__world *world)
 static bool
 move_time(struct rn__world *world)
 {
-    struct rn__heap_node *first = rn__heap_min(&world->worker.timers.heap);
-    if (!first)
+    rn_time first = rn__timers_first(&world->worker.timers);
+    if (first == RN_NEVER)
         return false;
-    if (first->key > world->options.max_time) {
+    if (first > world->options.max_time) {
         finish(world, RN_SIM_TIME_LIMIT, NULL,
                rn__format("no end after %.3f s of virtual time",
                           (double)world->options.max_time / 1e9));
         return true;
     }
-    if (first->key > world->now) {
-        world->now = first->key;
+    if (first > world->now) {
+        world->now = first;
         world->worker.clock = world->now;
         world->instant_steps = 0;
     }

@@ -90,7 +90,7 @@ check_heap(void)
     size_t first = twin_first(), count, running = 0;
     for (size_t i = 0; i < TIMERS; i++)
         running += made_up.came[i] != 0;
-    CHECK(rn__heap_valid(&made_up.worker.timers.heap, &count));
+    CHECK(rn__wheel_valid(&made_up.worker.timers.wheel, &count));
     CHECK_EQ(count, running);
     CHECK_EQ(rn__timers_next(&made_up.rt),
              first == TIMERS ? RN_NEVER : made_up.when[first]);
@@ -102,7 +102,7 @@ make_up(void)
     made_up.rt.worker_count = 1;
     made_up.rt.workers = &made_up.worker;
     made_up.worker.rt = &made_up.rt;
-    atomic_store(&made_up.worker.timers.next, RN_NEVER);
+    rn__timers_init(&made_up.worker.timers, 0);
     for (size_t i = 0; i < TIMERS; i++)
         rn__timer_init(&made_up.timers[i], expire);
 }
@@ -259,6 +259,6 @@ RUN_TEST(timers_are_freed_while_they_expire)
         go(scope, start_and_free, (void *)i);
     CHECK_EQ(rn_scope_close(scope), 0);
     for (int i = 0; i < WORKERS; i++)
-        CHECK(!rn__heap_min(&rn__rt_self()->workers[i].timers.heap));
+        CHECK(!rn__wheel_first(&rn__rt_self()->workers[i].timers.wheel));
     return 0;
 }
