@@ -16,7 +16,8 @@
  * No timer is lost. Who starts one is awake, wherever the timer is at home, and
  * passes idle_lock before it sleeps and after it has slept. A sleeper reads the
  * first expiry of all workers under idle_lock, once it has counted itself. If
- * all sleep, what it reads is exact, and it sleeps until then. If not, it may
+ * all sleep, what it reads is right (a wheel of many may have it look a little
+ * early, but is never silent), and it sleeps until then. If not, it may
  * miss what those who are awake start just now, and sleeps for PATIENCE at
  * most; they look at the clock themselves, and the last to sleep sees all. So
  * nobody is told of a new timer. That timers are late by no more than PATIENCE

@@ -129,6 +129,92 @@ TEST(timers_do_what_an_array_does)
     }
 }
 
+/* ---- several workers ---------------------------------------------------- */
+
+static struct {
+    struct rn__rt rt; /* nothing runs in it */
+    struct rn__worker workers[3];
+    struct rn__timer timer;
+    int expired;
+} several;
+
+static void
+count_expiry(struct rn__timer *timer, struct rn__expired *out)
+{
+    (void)timer, (void)out;
+    several.expired++;
+}
+
+static void
+make_several(void)
+{
+    several.rt.worker_count = 3;
+    several.rt.workers = several.workers;
+    for (int i = 0; i < 3; i++) {
+        several.workers[i].rt = &several.rt;
+        several.workers[i].index = i;
+        rn__timers_init(&several.workers[i].timers, rn__os_now());
+    }
+    rn__timer_init(&several.timer, count_expiry);
+}
+
+/* At home with this one, and with no other. */
+static void
+check_home(int home, rn_time when)
+{
+    CHECK(several.timer.home == &several.workers[home].timers);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(atomic_load(&several.workers[i].timers.next),
+                 i == home ? when : RN_NEVER);
+    CHECK_EQ(rn__timers_next(&several.rt), when);
+}
+
+TEST(timers_move_to_who_restarts_them)
+{
+    struct rn__timers *a, *b;
+    rn_time when = rn__os_now() + 3600 * RN_SEC;
+    make_several();
+    a = &several.workers[0].timers;
+    b = &several.workers[1].timers;
+    CHECK(!rn__timer_stop(&several.timer)); /* never was anywhere */
+    CHECK(!rn__timer_restart(a, &several.timer, when, 0));
+    check_home(0, when);
+    CHECK(rn__timer_restart(b, &several.timer, when + 1, 0));
+    check_home(1, when + 1);
+    rn__lock(&a->lock); /* busy: it stays where it is */
+    CHECK(rn__timer_restart(a, &several.timer, when + 2, 0));
+    rn__unlock(&a->lock);
+    check_home(1, when + 2);
+    CHECK(rn__timer_stop(&several.timer));
+    check_home(1, RN_NEVER);
+    CHECK(!rn__timer_restart(a, &several.timer, when, 0));
+    check_home(0, when);
+    CHECK(rn__timer_restart(a, &several.timer, RN_NEVER, 0));
+    check_home(0, RN_NEVER);
+}
+
+/* Of a worker that is kept from its timers the others take care in turn, once
+ * they are overdue, and at once if they have nothing else to do. */
+TEST(timers_of_a_busy_worker_are_looked_after)
+{
+    make_several();
+    struct rn__timers *busy = &several.workers[2].timers;
+    rn__timer_start(busy, &several.timer, rn__os_now() - RN_SEC, 0);
+    rn__timers_look(&several.workers[0], rn__os_now());
+    rn__timers_look(&several.workers[0], rn__os_now());
+    CHECK_EQ(several.expired, 1);
+    CHECK_EQ(several.workers[0].count.timers, 1);
+    CHECK_GE(several.workers[0].count.timers_late_max, RN_SEC);
+    rn__timer_start(busy, &several.timer, rn__os_now() + 3600 * RN_SEC, 0);
+    for (int i = 0; i < 3; i++)
+        rn__timers_look(&several.workers[1], rn__os_now());
+    CHECK_EQ(several.expired, 1);
+    rn__timer_restart(busy, &several.timer, rn__os_now(), 0);
+    rn__timers_look_everywhere(&several.workers[1], rn__os_now());
+    CHECK_EQ(several.expired, 2);
+    CHECK_EQ(several.workers[1].count.timers, 1);
+}
+
 /* ---- virtual time ------------------------------------------------------- */
 
 /* A timer and what it should do. Everything happens at even times and is
