@@ -564,7 +564,6 @@ rn__sched_yield(struct rn__task *self)
                      rn__ring_length(&q->fresh) > 0 ||
                      atomic_load_explicit(&q->slot, memory_order_relaxed))) {
         rn__runq_leave(q);
-        ++worker->rounds;
         yield_slowly(worker, self);
         return;
     }

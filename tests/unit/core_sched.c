@@ -237,6 +237,23 @@ sleep_and_count(void *arg)
     return count_one(NULL);
 }
 
+static int
+yield_until_counted(void *arg)
+{
+    go(NULL, sleep_and_count, (void *)1000);
+    while (atomic_load(&shared.count) == 0)
+        CHECK_EQ(rn_yield(), 0);
+    (void)arg;
+    return 0;
+}
+
+/* Its yields find nobody to run, and no other worker looks at the clock. */
+TEST(sched_a_lone_task_that_yields_does_not_stop_the_clock)
+{
+    rn_options options = {.workers = 1};
+    CHECK_EQ(rn_run(&options, yield_until_counted, NULL), 0);
+}
+
 RUN_TEST(sched_a_task_that_spins_does_not_stop_the_clock)
 {
     go(NULL, sleep_and_count, (void *)1000);
