@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "core/event.h"
+#include "core/outside.h"
 #include "core/runq.h"
 #include "core/timers.h"
 #include "os/os.h"
@@ -306,7 +307,7 @@ struct rn__worker {
     uint32_t block_count;
     struct rn_scope *scopes; /* free, by work_next; real world only */
     void *blocks; /* memory of freed rn_timers, each points to the next */
-    _Atomic uint32_t wake;        /* futex: 1 tells a sleeper to go on */
+    _Atomic uint32_t wake;        /* futex: 0 while it sleeps or is about to */
     bool searching;               /* counted in rt->searching */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
     bool asleep;                  /* is in rt->sleepers; rt->idle_lock */
@@ -356,6 +357,15 @@ struct rn__rt {
     _Atomic uint32_t asleep;
     _Atomic uint32_t searching;
 
+    _Atomic(struct rn__outside *) outside; /* posted, last first */
+    _Atomic uint32_t outside_due;          /* expected, not arrived yet */
+    _Atomic uint32_t watching; /* workers that spin for what is posted */
+    bool may_spin;             /* there is more than one CPU */
+    _Atomic(struct rn__annex *) blocking; /* the blocking pool; set under
+                                             lock. NULL: no call yet */
+    struct rn__task *lender; /* env: current is NULL because a blocking call
+                                runs on this one's stack */
+
     int worker_count;
     struct rn__worker *workers;
 };
@@ -387,6 +397,15 @@ rn__self(void)
 {
     struct rn__worker *worker = rn__worker_self();
     return rn__likely(worker) ? rn__current(worker) : NULL;
+}
+
+/* The task whose stack this runs on, even if it is lent to a blocking call. */
+static inline struct rn__task *
+rn__self_or_lender(void)
+{
+    struct rn__task *self = rn__self();
+    struct rn__rt *rt = rn__rt_self();
+    return self || !rt ? self : rt->lender;
 }
 
 /* The panic of a public function called outside a task. */
@@ -447,6 +466,8 @@ struct rn__task *rn__sched_feed(struct rn__worker *worker);
 /* Make all workers leave. */
 void rn__worker_stop_all(struct rn__rt *rt);
 void rn__worker_wake_one(struct rn__rt *rt);
+/* The same for any OS thread: without a lock. */
+void rn__worker_wake_from_outside(struct rn__rt *rt);
 /* A free stack whose context waits for a task (or was never entered). */
 struct rn__stack *rn__stack_take(struct rn__worker *worker);
 void rn__stack_give(struct rn__worker *worker, struct rn__stack *stack);

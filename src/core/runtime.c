@@ -156,6 +156,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
     rt->started = rn__rt_now(rt);
     rn__scope_init(&rt->root, NULL, NULL);
     rt->worker_count = options->workers;
+    rt->may_spin = !env && rn__os_cpus() > 1;
     for (int i = 0; i < rt->worker_count; i++) {
         struct rn__worker *worker = &rt->workers[i];
         worker->rt = rt;
@@ -164,6 +165,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->clock = rt->started;
         rn__sched_set_pace(worker, FIRST_PACE);
         rn__timers_init(&worker->timers, rt->started);
+        atomic_store(&worker->wake, 1);
     }
 }
 
@@ -201,6 +203,7 @@ rn__rt_fini(struct rn__rt *rt)
         rn__free(rt, rt->workers[i].queue.woken.tasks);
         rn__free(rt, rt->workers[i].queue.fresh.tasks);
     }
+    rn__free(rt, atomic_load(&rt->blocking));
     for (int k = 0; k < RN__SLABS; k++)
         rn__free(rt, atomic_load(&rt->slabs[k]));
     rn__stackpool_fini(&rt->pool);
@@ -307,18 +310,19 @@ print_stats(struct rn__rt *rt)
         return;
     rn_stats s;
     rn__rt_stats(rt, &s);
+    bool json = strcmp(how, "json") == 0;
+    const struct rn__annex *blocking = atomic_load(&rt->blocking);
     const char *format =
-        strcmp(how, "json") == 0
-            ? "{\"workers\": %d, \"elapsed_ns\": %lld, \"tasks\": %llu, "
-              "\"tasks_peak\": %llu, \"stacks\": %llu, \"switches\": %llu, "
-              "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
-              "\"sleeps\": %llu, \"timers\": %llu, "
-              "\"timers_late_max_ns\": %lld, "
-              "\"timers_late_total_ns\": %lld}\n"
-            : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
-              "stacks %llu\nrunnel: switches %llu, waits %llu, wake-ups "
-              "%llu, steals %llu, worker sleeps %llu\nrunnel: timers "
-              "%llu, late by %lld ns at most, %lld ns in all\n";
+        json ? "{\"workers\": %d, \"elapsed_ns\": %lld, \"tasks\": %llu, "
+               "\"tasks_peak\": %llu, \"stacks\": %llu, \"switches\": %llu, "
+               "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
+               "\"sleeps\": %llu, \"timers\": %llu, "
+               "\"timers_late_max_ns\": %lld, "
+               "\"timers_late_total_ns\": %lld"
+             : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
+               "stacks %llu\nrunnel: switches %llu, waits %llu, wake-ups "
+               "%llu, steals %llu, worker sleeps %llu\nrunnel: timers "
+               "%llu, late by %lld ns at most, %lld ns in all\n";
     fprintf(stderr, format, s.workers, (long long)s.elapsed,
             (unsigned long long)s.tasks, (unsigned long long)s.tasks_peak,
             (unsigned long long)s.stacks, (unsigned long long)s.switches,
@@ -326,6 +330,10 @@ print_stats(struct rn__rt *rt)
             (unsigned long long)s.steals, (unsigned long long)s.sleeps,
             (unsigned long long)s.timers, (long long)s.timers_late_max,
             (long long)s.timers_late_total);
+    if (blocking)
+        blocking->print(blocking, json, stderr);
+    if (json)
+        fputs("}\n", stderr);
 }
 
 /* Start the other workers and be the first one. */
@@ -352,6 +360,14 @@ run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     return error;
 }
 
+static void
+end_blocking(struct rn__rt *rt)
+{
+    struct rn__annex *blocking = atomic_load(&rt->blocking);
+    if (blocking)
+        blocking->end(blocking);
+}
+
 int
 rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
 {
@@ -376,6 +392,7 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         atomic_fetch_add(&rn__env_count, rt->delays);
         atomic_fetch_add(&rn__parallel, o.workers > 1);
         error = run_workers(rt, fn, arg);
+        end_blocking(rt);
         atomic_fetch_sub(&rn__env_count, rt->delays);
         atomic_fetch_sub(&rn__parallel, o.workers > 1);
         rn__fault_remove();

@@ -159,6 +159,7 @@ look_around(struct rn__worker *worker)
     rn_time pace = (now - worker->clock) / worker->rounds_given;
     rn_time old = atomic_load_explicit(&worker->pace, memory_order_relaxed);
     rn__sched_set_pace(worker, (old + pace) / 2);
+    rn__outside_take(worker->rt);
     rn__timers_look(worker, now);
     offer(worker);
     return take_injected(worker->rt);

@@ -25,8 +25,9 @@
  * when all sleep, and it wakes all. Should others than workers make tasks
  * ready, they must see to it that not just one worker gets up.
  *
- * DEADLOCK: all workers sleep, no work, no timer. Only a running worker makes
- * work, so under idle_lock this is exact. Tasks without memory for a stack do
+ * DEADLOCK: all workers sleep, no work, no timer, nothing expected from other
+ * OS threads (outside.c). Only a running worker makes work or expects any, so
+ * under idle_lock this is exact. Tasks without memory for a stack do
  * not count as work: a worker has tried before it went to sleep, and one that
  * keeps free stacks is woken first.
  */
@@ -36,7 +37,8 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 8, SPINS = 64 };
+enum { ROUNDS = 8, SPINS = 64, WATCH_SPINS = 16 };
+#define WATCH (20 * RN_US)
 #define PATIENCE (10 * RN_MS)
 
 /* ---- looking ------------------------------------------------------------ */
@@ -86,7 +88,8 @@ steal(struct rn__worker *worker, bool all)
 static bool
 queued_work(struct rn__rt *rt)
 {
-    if (atomic_load(&rt->injected_count) > 0)
+    /* seq_cst both: for outside, see outside.c */
+    if (atomic_load(&rt->injected_count) > 0 || atomic_load(&rt->outside))
         return true;
     if (rt->worker_count > 1)
         for (int i = 0; i < rt->worker_count; i++)
@@ -125,6 +128,7 @@ search(struct rn__worker *worker)
     if (worker->rt->worker_count == 1 || !start_search(worker))
         return NULL;
     for (int round = 0; round < ROUNDS; round++) {
+        rn__outside_take(worker->rt);
         struct rn__task *task = steal(worker, false);
         if (!task)
             task = rn__sched_local(worker);
@@ -134,6 +138,29 @@ search(struct rn__worker *worker)
             rn__cpu_pause();
     }
     return NULL;
+}
+
+/* A worker without work that expects something from another OS thread spins
+ * for it: falling asleep and being woken costs more than most short calls.
+ * One is enough. */
+static bool
+watch(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    if (!rt->may_spin || atomic_load(&rt->outside_due) == 0)
+        return false;
+    /* seq_cst: counted before the first look at what is posted and until
+     * before the last one; partners with rn__outside_post */
+    if (atomic_fetch_add(&rt->watching, 1) == 0) {
+        rn_time end = rn__os_now() + WATCH;
+        do
+            for (int i = 0; i < WATCH_SPINS && !atomic_load(&rt->outside); i++)
+                rn__cpu_pause();
+        while (!queued_work(rt) && !atomic_load(&rt->stop) &&
+               rn__os_now() < end);
+    }
+    atomic_fetch_sub(&rt->watching, 1);
+    return rn__outside_take(rt);
 }
 
 /* ---- sleeping ----------------------------------------------------------- */
@@ -156,6 +183,9 @@ static void
 get_up(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
+    /* seq_cst: before the next look at what is posted; who posts and found 0
+     * here has woken this worker */
+    atomic_store(&worker->wake, 1);
     rn__lock(&rt->idle_lock);
     if (worker->asleep) {
         struct rn__worker **link = &rt->sleepers;
@@ -194,6 +224,23 @@ rn__worker_wake_one(struct rn__rt *rt)
     rouse(worker);
 }
 
+/* Takes nobody off the list of sleepers, which needs the lock: they do that
+ * themselves. */
+void
+rn__worker_wake_from_outside(struct rn__rt *rt)
+{
+    for (int i = 0; i < rt->worker_count; i++) {
+        struct rn__worker *worker = &rt->workers[i];
+        uint32_t sleeps = 0;
+        /* seq_cst: after the post; partners with fall_asleep and get_up */
+        if (atomic_load(&worker->wake) == 0 &&
+            atomic_compare_exchange_strong(&worker->wake, &sleeps, 1)) {
+            rn__os_wake(&worker->wake, 1);
+            return;
+        }
+    }
+}
+
 void
 rn__worker_stop_all(struct rn__rt *rt)
 {
@@ -221,6 +268,7 @@ deadlocked(struct rn__rt *rt)
     rn__lock(&rt->idle_lock);
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
                 atomic_load(&rt->injected_count) == 0 &&
+                atomic_load(&rt->outside_due) == 0 &&
                 rn__timers_next(rt) == RN_NEVER && !atomic_load(&rt->stop) &&
                 !rt->deadlocked;
     struct rn__worker *other = dead ? hoarder(rt) : NULL;
@@ -319,11 +367,14 @@ rn__worker_find(struct rn__worker *worker)
     if (worker->handed)
         return take_handed(worker);
     while (!atomic_load(&rt->stop)) {
+        rn__outside_take(rt);
         rn__timers_look_everywhere(worker, rn__os_now());
         worker->rounds = worker->rounds_given;
         struct rn__task *task = rn__sched_local(worker);
         if (!task)
             task = search(worker);
+        if (!task && watch(worker))
+            task = rn__sched_local(worker);
         if (!task && !patient)
             task = steal(worker, true);
         if (!task)
