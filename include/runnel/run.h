@@ -9,10 +9,10 @@
  * `runnel check`, the same call runs one schedule in the simulator.
  *
  * Environment variables, read by rn_run when the option is 0:
- * RUNNEL_WORKERS (a number), RUNNEL_CONTEXT (asm, ucontext, thread),
- * RUNNEL_GUARD (madvise, mprotect, canary). RUNNEL_STATS (text, json) prints
- * statistics at the end; RUNNEL_DELAYS puts random delays between the parts of
- * operations, for tests.
+ * RUNNEL_WORKERS and RUNNEL_BLOCKING_THREADS (numbers), RUNNEL_CONTEXT (asm,
+ * ucontext, thread), RUNNEL_GUARD (madvise, mprotect, canary). RUNNEL_STATS
+ * (text, json) prints statistics at the end; RUNNEL_DELAYS puts random delays
+ * between the parts of operations, for tests.
  */
 #ifndef RUNNEL_RUN_H
 #define RUNNEL_RUN_H
@@ -69,6 +69,7 @@ typedef struct rn_options {
     rn_deadlock_policy deadlock;    /* what a deadlock does */
     void (*on_deadlock)(void *arg); /* hook of RN_DEADLOCK_CALL */
     void *on_deadlock_arg;          /* its argument */
+    int blocking_threads;           /* most OS threads for rn_blocking; 0: 64 */
     uint64_t fail_alloc;            /* test aid: the n-th allocation of the
                                       run fails; 0: none */
 } rn_options;

@@ -3,6 +3,7 @@
 #define RUNNEL_RUNNEL_H
 
 #include <runnel/base.h>
+#include <runnel/blocking.h>
 #include <runnel/chan.h>
 #include <runnel/mutex.h>
 #include <runnel/run.h>

@@ -94,6 +94,8 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         atomic_load_explicit(&task->info.object, memory_order_relaxed);
     if (kind == RN__SLEEP) {
         fprintf(out, "for time to pass");
+    } else if (kind == RN__BLOCKING) {
+        fprintf(out, "in a blocking call");
     } else if (kind == RN__SELECT) {
         fprintf(out, "in select");
         if (still && task->info.arm_count) {

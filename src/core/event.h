@@ -42,6 +42,8 @@
     X(CHAN_LEN, "length of", "chan")       \
     X(POLL, "poll cancel", "")             \
     X(CHOOSE, "choose", "choice")          \
+    X(BLOCKING, "blocking call", "")       \
+    X(BLOCKING_END, "call done", "")       \
     X(ANNOTATE_FIRST, "", "")              \
     X(BLOCK, "blocked", "")                \
     X(WAKE, "wakes", "task")               \

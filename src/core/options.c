@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 1024 };
+enum { THREADS_MAX = 1024, BLOCKING_DEFAULT = 64 };
 
 static int
 environment_number(const char *name, int fallback)
@@ -16,12 +16,31 @@ environment_number(const char *name, int fallback)
     if (!text || !*text)
         return fallback;
     long value = strtol(text, &end, 10);
-    if (*end || value < 1 || value > WORKERS_MAX) {
+    if (*end || value < 1 || value > THREADS_MAX) {
         fprintf(stderr, "runnel: %s=%s is not a number from 1 to %d\n", name,
-                text, WORKERS_MAX);
+                text, THREADS_MAX);
         return -EINVAL;
     }
     return (int)value;
+}
+
+/* A number of OS threads: the option, the variable, the fallback. */
+static int
+resolve_threads(int *option, const char *name, const char *variable,
+                int fallback)
+{
+    if (*option < 0 || *option > THREADS_MAX) {
+        fprintf(stderr,
+                "runnel: rn_options.%s is %d; 0 to %d are "
+                "allowed\n",
+                name, *option, THREADS_MAX);
+        return -EINVAL;
+    }
+    int value = *option ? *option : environment_number(variable, fallback);
+    if (value < 0)
+        return value;
+    *option = value;
+    return 0;
 }
 
 /* The kind (1 to 3) whose name the variable holds; 0: none is asked for. */
@@ -55,13 +74,12 @@ int
 rn__options_resolve(rn_options *o)
 {
     int value;
-    if (o->workers < 0 || o->workers > WORKERS_MAX) {
-        fprintf(stderr,
-                "runnel: rn_options.workers is %d; 0 to %d are "
-                "allowed\n",
-                o->workers, WORKERS_MAX);
-        return -EINVAL;
-    }
+    if ((value = resolve_threads(&o->workers, "workers", "RUNNEL_WORKERS",
+                                 rn__os_cpus())) < 0 ||
+        (value = resolve_threads(&o->blocking_threads, "blocking_threads",
+                                 "RUNNEL_BLOCKING_THREADS", BLOCKING_DEFAULT)) <
+            0)
+        return value;
     if ((unsigned)o->context > RN_CONTEXT_THREAD ||
         (unsigned)o->guard > RN_GUARD_CANARY ||
         (unsigned)o->deadlock > RN_DEADLOCK_CALL) {
@@ -70,12 +88,6 @@ rn__options_resolve(rn_options *o)
                 "%d is none of the kinds there are\n",
                 (int)o->context, (int)o->guard, (int)o->deadlock);
         return -EINVAL;
-    }
-    if (o->workers == 0) {
-        value = environment_number("RUNNEL_WORKERS", rn__os_cpus());
-        if (value < 0)
-            return value;
-        o->workers = value;
     }
     if (o->context == RN_CONTEXT_DEFAULT) {
         value = environment_kind("RUNNEL_CONTEXT", context_name);

@@ -75,7 +75,7 @@ vpanic(const void *site, const char *format, va_list args)
     char text[TEXT];
     vsnprintf(text, sizeof text, format, args);
     struct rn__rt *rt = rn__rt_self();
-    if (rt && rt->env && rn__self())
+    if (rt && rt->env && rn__self_or_lender())
         rt->env->fail(rt, text, site);
     die(site, text);
 }
@@ -112,7 +112,7 @@ tell_overflow(struct rn__rt *rt, struct rn__task *task,
 bool
 rn__report_fault(const struct rn__fault *fault)
 {
-    struct rn__task *task = rn__self();
+    struct rn__task *task = rn__self_or_lender();
     struct rn__rt *rt = rn__rt_self();
     if (!task || (!fault->overflow && !rt->env))
         return false;

@@ -13,7 +13,7 @@ rn_sim_assert(int condition, const char *what)
     if (rn__likely(condition))
         return;
     struct rn__world *world = rn__world_self();
-    if (world && rn__self())
+    if (world && rn__self_or_lender())
         rn__world_fail(world, RN_SIM_ASSERT, rn__site(), "%s", what);
     rn__panic_at(rn__site(), "assertion failed: %s", what);
 }

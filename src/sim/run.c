@@ -7,7 +7,7 @@ int
 rn_run(const rn_options *options, rn_task_fn *main_fn, void *arg)
 {
     static const rn_options defaults;
-    if (rn__self())
+    if (rn__self_or_lender())
         rn__panic_at(rn__site(), "rn_run called by a task");
     rn__need(main_fn, "rn_run", rn__site());
     struct rn__world *world = rn__server_world();

@@ -69,10 +69,22 @@ note(struct rn__rt *rt, enum rn__kind kind, uint32_t object, const void *site)
 
 /* ---- the end of a schedule ---------------------------------------------- */
 
+/* A blocking call ends along with the schedule: its task is the one that ran.
+ */
+static void
+take_stack_back(struct rn__rt *rt)
+{
+    if (rt->lender)
+        atomic_store_explicit(&rt->workers[0].current, rt->lender,
+                              memory_order_relaxed);
+    rt->lender = NULL;
+}
+
 static void
 finish(struct rn__world *world, rn_sim_verdict verdict, const void *site,
        char *message)
 {
+    take_stack_back(&world->rt);
     if (world->over) {
         free(message);
         return;

@@ -120,6 +120,22 @@ part_timers(void)
 }
 
 static int
+add_one(void *arg)
+{
+    return ++*(int *)arg;
+}
+
+static void
+part_blocking(void)
+{
+    int value = 0, result = 0;
+    int done = worked(rn_blocking(add_one, &value, RN_NEVER, &result));
+    done += worked(rn_blocking(add_one, &value, RN_NOW, &result));
+    CHECK_EQ(value, done);
+    CHECK_EQ(result, done);
+}
+
+static int
 body(void *arg)
 {
     (void)arg;
@@ -130,6 +146,7 @@ body(void *arg)
         part_select();
         part_scopes();
         part_timers();
+        part_blocking();
         CHECK_EQ(rn_sleep(RN_US), 0);
     }
     return 0;
