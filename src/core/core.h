@@ -359,8 +359,9 @@ struct rn__rt {
 
     _Atomic(struct rn__outside *) outside; /* posted, last first */
     _Atomic uint32_t outside_due;          /* expected, not arrived yet */
-    _Atomic uint32_t watching; /* workers that spin for what is posted */
-    bool may_spin;             /* there is more than one CPU */
+    _Atomic uint32_t watching;    /* workers that spin for what is posted */
+    _Atomic uint32_t spin_misses; /* of watching, in a row; outside.h */
+    bool may_spin;                /* there is more than one CPU */
     _Atomic(struct rn__annex *) blocking; /* the blocking pool; set under
                                              lock. NULL: no call yet */
     struct rn__task *lender; /* env: current is NULL because a blocking call

@@ -38,7 +38,6 @@
 #include <stdlib.h>
 
 enum { ROUNDS = 8, SPINS = 64, WATCH_SPINS = 16 };
-#define WATCH (20 * RN_US)
 #define PATIENCE (10 * RN_MS)
 
 /* ---- looking ------------------------------------------------------------ */
@@ -149,15 +148,16 @@ watch(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     if (!rt->may_spin || atomic_load(&rt->outside_due) == 0)
         return false;
+    rn_time span = rn__spin_span(&rt->spin_misses);
     /* seq_cst: counted before the first look at what is posted and until
      * before the last one; partners with rn__outside_post */
     if (atomic_fetch_add(&rt->watching, 1) == 0) {
-        rn_time end = rn__os_now() + WATCH;
-        do
+        rn_time end = rn__os_now() + span;
+        while (span && !queued_work(rt) && !atomic_load(&rt->stop) &&
+               rn__os_now() < end)
             for (int i = 0; i < WATCH_SPINS && !atomic_load(&rt->outside); i++)
                 rn__cpu_pause();
-        while (!queued_work(rt) && !atomic_load(&rt->stop) &&
-               rn__os_now() < end);
+        rn__spin_learn(&rt->spin_misses, atomic_load(&rt->outside));
     }
     atomic_fetch_sub(&rt->watching, 1);
     return rn__outside_take(rt);

@@ -7,7 +7,6 @@
  */
 #include "io/pool.h"
 
-#define SPIN (20 * RN_US)
 #define KEEP (5 * RN_SEC)
 
 _Atomic rn_time rn__pool_keep = KEEP;
@@ -85,13 +84,15 @@ doze(struct rn__pool_thread *thread)
 {
     struct rn__pool *pool = thread->pool;
     uint32_t word = RN__POOL_IDLE;
-    if (pool->rt->may_spin) {
-        rn_time end = rn__os_now() + SPIN;
+    rn_time span = pool->rt->may_spin ? rn__spin_span(&pool->spin_misses) : 0;
+    if (span) {
+        rn_time end = rn__os_now() + span;
         /* relaxed: a hint; who is not on top is not given the next call */
         while (!given(thread) && rn__pool_idle(pool) == thread &&
                rn__os_now() < end)
             rn__cpu_pause();
     }
+    rn__spin_learn(&pool->spin_misses, given(thread));
     delay(thread);
     /* acquire: as in given */
     if (!atomic_compare_exchange_strong_explicit(

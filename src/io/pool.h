@@ -59,6 +59,7 @@ struct rn__pool {
     struct rn__list queue; /* calls, FIFO */
     /* The stack's top; without the lock only a hint, so relaxed. */
     _Atomic(struct rn__pool_thread *) idle;
+    _Atomic uint32_t spin_misses;  /* of idle threads; core/outside.h */
     struct rn__pool_thread *ended; /* the last to end, not joined yet */
     _Atomic uint32_t threads;      /* being started or alive; a futex for the
                                       end; relaxed: written under the lock */
