@@ -21,6 +21,7 @@ static const struct bench table[] = {
     {"mutex_yield", bench_mutex_yield, 0, 0},
     {"timer", bench_timer, 0, 0},
     {"timer100k", bench_timer100k, 0, 0},
+    {"blocking", bench_blocking, 0, 0},
     {"sleepers10k", bench_sleepers, 10000, 1},
     {"sleepers100k", bench_sleepers, 100000, 1},
     {"wake_all", bench_wake_all, 1000000, 0},

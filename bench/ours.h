@@ -28,6 +28,7 @@ uint64_t bench_mutex(uint64_t n);
 uint64_t bench_mutex_yield(uint64_t n);
 uint64_t bench_timer(uint64_t n);
 uint64_t bench_timer100k(uint64_t n);
+uint64_t bench_blocking(uint64_t n);
 
 uint64_t bench_wake_all(uint64_t n);
 uint64_t bench_unstarted_bytes(uint64_t n);

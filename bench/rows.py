@@ -55,6 +55,7 @@ BENCHES = [
           figures=(("unstarted_bytes", "bytes", "bytes", 1),)),
     Bench("stacks_setup", (1,), runs=2, limit=300,
           figures=(("stacks_setup", "ns", "s", 1e-3),)),
+    Bench("blocking"),
     Bench("idle_wakeups", runs=3,
           figures=(("idle_wakeups", "wakes", "1/s", 1),)),
 ]

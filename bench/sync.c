@@ -1,4 +1,4 @@
-/* sync.c - benchmarks of the mutex and of timers. */
+/* sync.c - benchmarks of the mutex, of timers and of blocking calls. */
 #include "ours.h"
 
 #include <stdlib.h>
@@ -84,4 +84,23 @@ bench_timer100k(uint64_t n)
         rn_timer_free(live[i]);
     free(live);
     return stopped;
+}
+
+static int
+next(void *arg)
+{
+    return (int)(++*(uint64_t *)arg & 0xffff);
+}
+
+uint64_t
+bench_blocking(uint64_t n)
+{
+    uint64_t count = 0;
+    int result;
+    for (uint64_t i = 1; i <= n; i++) {
+        bench_check(rn_blocking(next, &count, RN_NEVER, &result) == 0,
+                    "rn_blocking");
+        bench_check(result == (int)(i & 0xffff), "result");
+    }
+    return count;
 }
