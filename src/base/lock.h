@@ -31,6 +31,10 @@ rn__lock(struct rn__lock *lock)
         rn__lock_slow(lock);
 }
 
+/* The same for a lock that threads take that are not awake (base/atomic.h):
+ * whoever takes it must call this. */
+void rn__lock_hard(struct rn__lock *lock);
+
 static inline void
 rn__unlock(struct rn__lock *lock)
 {

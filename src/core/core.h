@@ -293,6 +293,7 @@ struct rn__worker {
     uint32_t slot_run;  /* times in a row the slot was taken */
     uint32_t fresh_run; /* takes since something fresh was taken */
     uint32_t wake_at;   /* queued tasks that are worth a wake-up */
+    rn_time measured;   /* the pace at the last look */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
     struct rn__task *handed; /* to run once another worker has left it */
@@ -309,6 +310,7 @@ struct rn__worker {
     void *blocks; /* memory of freed rn_timers, each points to the next */
     _Atomic uint32_t wake;        /* futex: 0 while it sleeps or is about to */
     bool searching;               /* counted in rt->searching */
+    struct rn__inside *inside;    /* of its thread; rt->idle_lock */
     struct rn__worker *idle_next; /* in rt->sleepers; rt->idle_lock */
     bool asleep;                  /* is in rt->sleepers; rt->idle_lock */
     struct rn__timers timers;     /* started here */
@@ -352,7 +354,9 @@ struct rn__rt {
     _Atomic(struct rn__task *) slabs[RN__SLABS];
     _Atomic uint32_t carved; /* records handed out of slabs so far */
 
-    struct rn__lock idle_lock;
+    struct rn__lock idle_lock; /* by rn__lock_hard */
+    int awake;                 /* workers that may use other locks; idle_lock */
+    bool windows;              /* a worker may be alone (base/atomic.h) */
     struct rn__worker *sleepers;
     _Atomic uint32_t asleep;
     _Atomic uint32_t searching;
@@ -464,6 +468,10 @@ struct rn__task *rn__sched_local(struct rn__worker *worker);
 struct rn__task *rn__sched_starved(struct rn__rt *rt);
 /* The same, once there is a stack for it; NULL: none, or still no memory. */
 struct rn__task *rn__sched_feed(struct rn__worker *worker);
+/* The calling thread is this worker from here on, and awake. */
+void rn__worker_begin(struct rn__worker *worker);
+/* It is none any more. */
+void rn__worker_end(struct rn__worker *worker);
 /* Make all workers leave. */
 void rn__worker_stop_all(struct rn__rt *rt);
 void rn__worker_wake_one(struct rn__rt *rt);

@@ -63,8 +63,6 @@ uint32_t rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX],
 static inline void
 rn__runq_enter(struct rn__runq *q)
 {
-    if (rn__alone())
-        return;
     /* relaxed: ordered by the fence; partners with rn__runq_rob */
     atomic_store_explicit(&q->busy, 1, memory_order_relaxed);
     rn__fence_light();

@@ -163,6 +163,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->index = i;
         worker->prng = (uint64_t)rt->started + (uint64_t)i;
         worker->clock = rt->started;
+        worker->measured = FIRST_PACE;
         rn__sched_set_pace(worker, FIRST_PACE);
         rn__timers_init(&worker->timers, rt->started);
         atomic_store(&worker->wake, 1);
@@ -292,14 +293,20 @@ static void
 work(void *arg)
 {
     struct rn__worker *worker = arg;
-    rn__os_set_self(worker);
     if (rn__ctx_adopt(&worker->idle.ctx) < 0)
         rn__panic_at(NULL, "out of memory for a worker");
     struct rn__task *task;
     while ((task = rn__worker_find(worker)))
         rn__sched_enter(worker, task);
     rn__ctx_fini(&worker->idle.ctx);
-    rn__os_set_self(NULL);
+}
+
+static void
+thread_main(void *arg)
+{
+    rn__worker_begin(arg);
+    work(arg);
+    rn__worker_end(arg);
 }
 
 static void
@@ -343,18 +350,18 @@ run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     struct rn__worker *first = &rt->workers[0];
     int started = 1, wanted = rt->worker_count, error = 0;
     while (started < wanted &&
-           (error = rn__thread_start(&rt->workers[started].thread, work,
+           (error = rn__thread_start(&rt->workers[started].thread, thread_main,
                                      &rt->workers[started])) == 0)
         started++;
     if (!error) { /* the others sleep until main wakes them */
-        rn__os_set_self(first);
+        rn__worker_begin(first);
         error = rn__rt_main(rt, fn, arg);
-        rn__os_set_self(NULL);
+        if (!error)
+            work(first);
+        rn__worker_end(first);
     }
     if (error)
         rn__worker_stop_all(rt);
-    else
-        work(first);
     for (int i = 1; i < started; i++)
         rn__thread_join(&rt->workers[i].thread);
     return error;
@@ -390,11 +397,14 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         rn__rt_init(rt, &o, NULL, NULL);
         rt->delays = getenv("RUNNEL_DELAYS") != NULL;
         atomic_fetch_add(&rn__env_count, rt->delays);
-        atomic_fetch_add(&rn__parallel, o.workers > 1);
+        rt->windows = RN__WINDOWS && !atomic_load(&rn__full_fences) &&
+                      rn__ctx_kind() != RN_CONTEXT_THREAD;
+        bool parallel = o.workers > 1 && !rt->windows;
+        atomic_fetch_add(&rn__parallel, parallel);
         error = run_workers(rt, fn, arg);
         end_blocking(rt);
         atomic_fetch_sub(&rn__env_count, rt->delays);
-        atomic_fetch_sub(&rn__parallel, o.workers > 1);
+        atomic_fetch_sub(&rn__parallel, parallel);
         rn__fault_remove();
         print_stats(rt);
         for (int i = 0; i < o.workers; i++)

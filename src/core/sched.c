@@ -157,8 +157,10 @@ look_around(struct rn__worker *worker)
 {
     rn_time now = rn__os_now();
     rn_time pace = (now - worker->clock) / worker->rounds_given;
-    rn_time old = atomic_load_explicit(&worker->pace, memory_order_relaxed);
-    rn__sched_set_pace(worker, (old + pace) / 2);
+    /* The smaller of two: the kernel may have run others in between. */
+    rn__sched_set_pace(worker,
+                       pace < worker->measured ? pace : worker->measured);
+    worker->measured = pace;
     rn__outside_take(worker->rt);
     rn__timers_look(worker, now);
     offer(worker);

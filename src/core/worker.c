@@ -163,6 +163,72 @@ watch(struct rn__worker *worker)
     return rn__outside_take(rt);
 }
 
+/* ---- awake -------------------------------------------------------------- */
+
+static bool
+is_inside(const struct rn__inside *inside)
+{
+    /* acquire: what was done there */
+    return atomic_load_explicit(&inside->window, memory_order_acquire) ||
+           atomic_load_explicit(&inside->section, memory_order_acquire);
+}
+
+/* Under idle_lock: from here on nobody is alone; see base/atomic.h. */
+static void
+end_solitude(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    atomic_fetch_add(&rn__joined, 1);
+    atomic_fetch_add(&rn__parallel, 1);
+    rn__os_fence_all();
+    for (int i = 0; i < rt->worker_count; i++) {
+        struct rn__inside *inside = rt->workers[i].inside;
+        while (inside && inside != worker->inside && is_inside(inside))
+            rn__os_relax();
+    }
+}
+
+/* Under idle_lock. */
+static void
+wake_up(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    if (++rt->awake == 2 && rt->windows)
+        end_solitude(worker);
+}
+
+/* Under idle_lock: from here on the worker uses no lock but by
+ * rn__lock_hard. */
+static void
+lie_down(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    if (--rt->awake == 1 && rt->windows) /* release: what we have done */
+        atomic_fetch_sub(&rn__parallel, 1);
+}
+
+void
+rn__worker_begin(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    rn__os_set_self(worker);
+    rn__lock_hard(&rt->idle_lock);
+    worker->inside = rn__inside_self();
+    wake_up(worker);
+    rn__unlock(&rt->idle_lock);
+}
+
+void
+rn__worker_end(struct rn__worker *worker)
+{
+    struct rn__rt *rt = worker->rt;
+    rn__lock_hard(&rt->idle_lock);
+    lie_down(worker);
+    worker->inside = NULL; /* the thread may end */
+    rn__unlock(&rt->idle_lock);
+    rn__os_set_self(NULL);
+}
+
 /* ---- sleeping ----------------------------------------------------------- */
 
 static void
@@ -170,11 +236,12 @@ fall_asleep(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
     atomic_store(&worker->wake, 0);
-    rn__lock(&rt->idle_lock);
+    rn__lock_hard(&rt->idle_lock);
     worker->idle_next = rt->sleepers;
     rt->sleepers = worker;
     worker->asleep = true;
     atomic_fetch_add(&rt->asleep, 1);
+    lie_down(worker);
     rn__unlock(&rt->idle_lock);
 }
 
@@ -186,7 +253,7 @@ get_up(struct rn__worker *worker)
     /* seq_cst: before the next look at what is posted; who posts and found 0
      * here has woken this worker */
     atomic_store(&worker->wake, 1);
-    rn__lock(&rt->idle_lock);
+    rn__lock_hard(&rt->idle_lock);
     if (worker->asleep) {
         struct rn__worker **link = &rt->sleepers;
         while (*link != worker)
@@ -195,6 +262,7 @@ get_up(struct rn__worker *worker)
         worker->asleep = false;
         atomic_fetch_sub(&rt->asleep, 1);
     }
+    wake_up(worker);
     rn__unlock(&rt->idle_lock);
 }
 
@@ -209,7 +277,7 @@ rouse(struct rn__worker *worker)
 void
 rn__worker_wake_one(struct rn__rt *rt)
 {
-    rn__lock(&rt->idle_lock);
+    rn__lock_hard(&rt->idle_lock);
     struct rn__worker *worker = rt->sleepers;
     if (worker) {
         rt->sleepers = worker->idle_next;
@@ -265,7 +333,7 @@ hoarder(struct rn__rt *rt)
 static bool
 deadlocked(struct rn__rt *rt)
 {
-    rn__lock(&rt->idle_lock);
+    rn__lock_hard(&rt->idle_lock);
     bool dead = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count &&
                 atomic_load(&rt->injected_count) == 0 &&
                 atomic_load(&rt->outside_due) == 0 &&
@@ -314,7 +382,7 @@ sleep_deadline(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
     /* In one moment: who gets up passes the lock before it changes a timer. */
-    rn__lock(&rt->idle_lock);
+    rn__lock_hard(&rt->idle_lock);
     rn_time next = rn__timers_next(rt);
     bool all = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count;
     rn__unlock(&rt->idle_lock);

@@ -38,9 +38,10 @@ inner(rn_arm *arm)
 struct call {
     rn_arm *arms;
     size_t count;
-    size_t locks; /* arms with a lock */
-    bool locked;  /* the locks are held; not with one worker, see slow */
-    rn_time at;   /* earliest AT arm; RN_NEVER: none */
+    struct rn__solitude since; /* from before the first look */
+    size_t locks;              /* arms with a lock */
+    bool locked; /* the locks are held; else we are alone, see slow */
+    rn_time at;  /* earliest AT arm; RN_NEVER: none */
     int at_arm;
     struct rn__task *self;
     struct rn__rt *rt;
@@ -103,8 +104,10 @@ lock_all(const struct call *call)
 static void
 unlock_all(const struct call *call)
 {
-    if (!call->locked)
+    if (!call->locked) {
+        rn__section_leave();
         return;
+    }
     for (size_t k = call->locks; k-- > 0;) {
         struct rn__lock *lock = kth(call, k)->lock;
         if (k == 0 || kth(call, k - 1)->lock != lock)
@@ -326,16 +329,19 @@ static void
 dequeue_all(const struct call *call, int fired)
 {
     struct rn__lock *gone = fired >= 0 ? inner(&call->arms[fired])->lock : NULL;
+    bool alone = rn__section_enter();
     for (size_t i = 0; i < call->count; i++) {
         struct arm *in = inner(&call->arms[i]);
         if (!in->lock || in->lock == gone)
             continue;
-        if (call->locked)
+        if (!alone)
             rn__lock(in->lock);
         rn__list_remove(&in->waiter.link);
-        if (call->locked)
+        if (!alone)
             rn__unlock(in->lock);
     }
+    if (alone)
+        rn__section_leave();
 }
 
 /* Under the locks, which it gives up: wait until an arm is fired. */
@@ -464,20 +470,21 @@ look_over(const rn_arm *arms, size_t count, unsigned flags, const void *site)
     return kinds;
 }
 
-/* Lock all, and do one arm or wait. With one worker nobody comes between, so
- * nothing is locked, and what the quick way has seen still holds. */
+/* Lock all, and do one arm or wait. A worker that is alone (base/atomic.h)
+ * stays so for a section and locks nothing; if it has been alone since the
+ * quick way, what that has seen still holds. */
 static int
 slow(struct call *call, unsigned flags, rn_time deadline, bool none_ready,
      const void *site)
 {
-    call->locked = !rn__alone();
+    call->locked = !rn__section_enter();
     for (size_t i = 0; i < call->count; i++)
         prepare_arm(call, (uint32_t)i);
     if (call->locked) {
         sort_locks(call);
         lock_all(call);
     }
-    if (call->locked || !none_ready) {
+    if (call->locked || !none_ready || !rn__alone_since(call->since)) {
         int result = do_one(call, flags & RN_SELECT_ORDERED);
         if (result != -EAGAIN)
             return result;
@@ -496,13 +503,19 @@ several(struct rn__task *self, rn_arm *arms, size_t count, unsigned flags,
     struct kinds kinds = look_over(arms, count, flags, site);
     if (!kinds.valid)
         return -EINVAL;
-    struct call call = {arms, count, 0, false, RN_NEVER, -1, self, self->rt};
+    struct call call = {.arms = arms,
+                        .count = count,
+                        .at = RN_NEVER,
+                        .at_arm = -1,
+                        .self = self,
+                        .rt = self->rt};
     announce(&call, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     bool none_ready = false;
     if (kinds.quick) {
         rn_time now = kinds.times ? rn__rt_now(self->rt) : 0;
+        call.since = rn__solitude_now();
         int result = quick(arms, count, flags, now, &none_ready);
         if (result != -EAGAIN)
             return result;
