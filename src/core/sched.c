@@ -180,7 +180,7 @@ take_fresh(struct rn__worker *worker)
 
 /* Inside the queue: the first one woken; there is one. With many waiting their
  * records and stacks may be cold: fetch those of the next few, each once what
- * it is found through has come (100,000 that yield: 360 ns without, 170 with). */
+ * leads to it has come (100,000 that yield: 360 ns without, 170 with). */
 static inline struct rn__task *
 take_woken(struct rn__worker *worker)
 {
@@ -189,7 +189,8 @@ take_woken(struct rn__worker *worker)
     if (rn__ring_length(ring) >= MANY) {
         rn__prefetch(&rn__ring_peek(ring, RECORD)->stack);
         rn__prefetch(&rn__ring_peek(ring, CONTEXT)->stack->ctx);
-        uintptr_t sp = (uintptr_t)rn__ring_peek(ring, REGISTERS)->stack->ctx.sp;
+        const struct rn__stack *stack = rn__ring_peek(ring, REGISTERS)->stack;
+        uintptr_t sp = (uintptr_t)stack->ctx.sp;
         rn__prefetch((void *)sp);
         rn__prefetch((void *)(sp + 64));
     }

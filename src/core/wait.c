@@ -23,7 +23,7 @@
  * Refused: a mutex and a condition for each task (two futex calls a wake), and
  * registering under all locks until parked (locks across a switch).
  */
-#include "core/core.h"
+#include "core/wait.h"
 
 bool
 rn__wait_any(struct rn__list *queue)

@@ -5,6 +5,8 @@
 #ifndef RN_WAIT_H
 #define RN_WAIT_H
 
+#include "core/core.h"
+
 /* task->wait */
 enum { RN__WAIT_OPEN = 1, RN__WAIT_CANCELLABLE = 2 };
 
