@@ -76,18 +76,20 @@ typedef struct rn_options {
 
 /* Numbers about a run, summed over the workers. */
 typedef struct rn_stats {
-    uint64_t tasks;      /* tasks that were spawned */
-    uint64_t switches;   /* switches from one task to another */
-    uint64_t parks;      /* waits that left the worker */
-    uint64_t wakes;      /* tasks made ready, spawned ones included */
-    uint64_t steals;     /* times tasks were taken from another worker */
-    uint64_t sleeps;     /* times a worker had nothing to do and slept */
-    uint64_t timers;     /* timers and deadlines that expired */
-    uint64_t tasks_peak; /* task records made: an upper bound for the most
+    uint64_t tasks;          /* tasks that were spawned */
+    uint64_t switches;       /* switches from one task to another */
+    uint64_t parks;          /* waits that left the worker */
+    uint64_t wakes;          /* tasks made ready, spawned ones included */
+    uint64_t steals;         /* times tasks were taken from another worker */
+    uint64_t sleeps;         /* times a worker had nothing to do and slept */
+    uint64_t timers;         /* timers and deadlines that expired */
+    uint64_t tasks_peak;     /* task records made: an upper bound for the most
                             tasks alive at one moment */
-    uint64_t stacks;     /* stacks that were made */
-    int workers;         /* OS threads that ran tasks */
-    rn_time elapsed;     /* nanoseconds from start to now */
+    uint64_t stacks;         /* stacks that were made */
+    uint64_t stacks_trimmed; /* times a free stack that had not been needed
+                                for a while gave its memory back */
+    int workers;             /* OS threads that ran tasks */
+    rn_time elapsed;         /* nanoseconds from start to now */
     /* Nanoseconds from when timers were due to when they expired: the most,
      * and all together. Then their tasks are ready; they may wait to run. */
     rn_time timers_late_max, timers_late_total;

@@ -350,7 +350,12 @@ struct rn__rt {
     struct rn__task *starved; /* ready, but no memory for a stack */
     _Atomic size_t starved_count;
     struct rn__task *records; /* magazines of free task records */
-    struct rn__stack *stacks; /* free stacks */
+    struct rn__stack *stacks; /* free stacks (spare.c) */
+    size_t spare;             /* how many */
+    size_t spare_least;       /* the fewest there were in this period, and of
+                                 these what is not given back yet */
+    _Atomic rn_time trim_at;  /* the period ends; RN_NEVER: none are spare.
+                                 Relaxed: a hint outside the lock */
     _Atomic(struct rn__task *) slabs[RN__SLABS];
     _Atomic uint32_t carved; /* records handed out of slabs so far */
 
@@ -480,6 +485,14 @@ void rn__worker_wake_from_outside(struct rn__rt *rt);
 /* A free stack whose context waits for a task (or was never entered). */
 struct rn__stack *rn__stack_take(struct rn__worker *worker);
 void rn__stack_give(struct rn__worker *worker, struct rn__stack *stack);
+/* The same beyond what the worker keeps (spare.c). NULL: none is free. */
+struct rn__stack *rn__spare_take(struct rn__rt *rt);
+void rn__spare_give(struct rn__worker *worker, struct rn__stack *stack);
+/* A busy worker has read the clock: give back a few stacks if it is time. */
+void rn__spare_trim(struct rn__worker *worker);
+/* A worker without work has: give back more. Returns whether to call it again
+ * after a look for work. */
+bool rn__spare_trim_idle(struct rn__worker *worker);
 /* Forget what an abandoned task left on its stack; then it is free again. */
 int rn__stack_reset(struct rn__stack *stack);
 

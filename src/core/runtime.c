@@ -154,6 +154,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
     rt->epoch = 1 + atomic_fetch_add(&epochs, 1);
     rt->injected_end = &rt->injected;
     rt->started = rn__rt_now(rt);
+    atomic_store(&rt->trim_at, RN_NEVER);
     rn__scope_init(&rt->root, NULL, NULL);
     rt->worker_count = options->workers;
     rt->may_spin = !env && rn__os_cpus() > 1;
@@ -264,6 +265,8 @@ rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
     }
     stats->tasks_peak = atomic_load_explicit(&rt->carved, memory_order_relaxed);
     stats->stacks = atomic_load_explicit(&rt->pool.made, memory_order_relaxed);
+    stats->stacks_trimmed =
+        atomic_load_explicit(&rt->pool.trimmed, memory_order_relaxed);
     stats->workers = rt->worker_count;
     stats->elapsed = rn__rt_now(rt) - rt->started;
 }
@@ -321,22 +324,24 @@ print_stats(struct rn__rt *rt)
     const struct rn__annex *blocking = atomic_load(&rt->blocking);
     const char *format =
         json ? "{\"workers\": %d, \"elapsed_ns\": %lld, \"tasks\": %llu, "
-               "\"tasks_peak\": %llu, \"stacks\": %llu, \"switches\": %llu, "
+               "\"tasks_peak\": %llu, \"stacks\": %llu, "
+               "\"stacks_trimmed\": %llu, \"switches\": %llu, "
                "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
                "\"sleeps\": %llu, \"timers\": %llu, "
                "\"timers_late_max_ns\": %lld, "
                "\"timers_late_total_ns\": %lld"
              : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
-               "stacks %llu\nrunnel: switches %llu, waits %llu, wake-ups "
-               "%llu, steals %llu, worker sleeps %llu\nrunnel: timers "
+               "stacks %llu (trimmed %llu)\nrunnel: switches %llu, waits "
+               "%llu, wake-ups %llu, steals %llu, worker sleeps %llu\nrunnel: "
+               "timers "
                "%llu, late by %lld ns at most, %lld ns in all\n";
     fprintf(stderr, format, s.workers, (long long)s.elapsed,
             (unsigned long long)s.tasks, (unsigned long long)s.tasks_peak,
-            (unsigned long long)s.stacks, (unsigned long long)s.switches,
-            (unsigned long long)s.parks, (unsigned long long)s.wakes,
-            (unsigned long long)s.steals, (unsigned long long)s.sleeps,
-            (unsigned long long)s.timers, (long long)s.timers_late_max,
-            (long long)s.timers_late_total);
+            (unsigned long long)s.stacks, (unsigned long long)s.stacks_trimmed,
+            (unsigned long long)s.switches, (unsigned long long)s.parks,
+            (unsigned long long)s.wakes, (unsigned long long)s.steals,
+            (unsigned long long)s.sleeps, (unsigned long long)s.timers,
+            (long long)s.timers_late_max, (long long)s.timers_late_total);
     if (blocking)
         blocking->print(blocking, json, stderr);
     if (json)

@@ -164,6 +164,7 @@ look_around(struct rn__worker *worker)
     rn__outside_take(worker->rt);
     rn__timers_look(worker, now);
     offer(worker);
+    rn__spare_trim(worker);
     return take_injected(worker->rt);
 }
 
@@ -318,32 +319,23 @@ keep(struct rn__worker *worker, struct rn__stack *stack)
 struct rn__stack *
 rn__stack_take(struct rn__worker *worker)
 {
-    struct rn__rt *rt = worker->rt;
     struct rn__stack *stack = worker->stacks;
     if (stack) {
         take_kept(worker, stack);
         return stack;
     }
-    rn__lock(&rt->lock);
-    stack = rt->stacks;
-    if (stack)
-        rt->stacks = stack->next;
-    rn__unlock(&rt->lock);
-    return stack ? stack : stack_make(rt);
+    stack = rn__spare_take(worker->rt);
+    return stack ? stack : stack_make(worker->rt);
 }
 
 void
 rn__stack_give(struct rn__worker *worker, struct rn__stack *stack)
 {
-    struct rn__rt *rt = worker->rt;
     stack->ended = false;
     if (keep(worker, stack))
         return;
     stack->task = NULL;
-    rn__lock(&rt->lock);
-    stack->next = rt->stacks;
-    rt->stacks = stack;
-    rn__unlock(&rt->lock);
+    rn__spare_give(worker, stack);
 }
 
 /* There is no memory for a stack: the task stays ready and is tried again

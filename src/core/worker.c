@@ -384,10 +384,11 @@ sleep_deadline(struct rn__worker *worker)
     /* In one moment: who gets up passes the lock before it changes a timer. */
     rn__lock_hard(&rt->idle_lock);
     rn_time next = rn__timers_next(rt);
+    rn_time trim = atomic_load_explicit(&rt->trim_at, memory_order_relaxed);
     bool all = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count;
     rn__unlock(&rt->idle_lock);
     if (all)
-        return next;
+        return trim < next ? trim : next;
     rn_time patience = rn__os_now() + PATIENCE;
     return patience < next ? patience : next;
 }
@@ -397,7 +398,6 @@ static bool
 sleep_until_woken(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
-    stop_search(worker); /* before a waker may set it searching again */
     fall_asleep(worker);
     rn__os_fence_all(); /* partners with the light fence in sched.c */
     rn__perturb();
@@ -452,7 +452,9 @@ rn__worker_find(struct rn__worker *worker)
                 rn__worker_wake_one(rt);
             return task;
         }
-        patient = !sleep_until_woken(worker);
+        stop_search(worker); /* this may take a while */
+        if (!rn__spare_trim_idle(worker))
+            patient = !sleep_until_woken(worker);
     }
     return NULL;
 }

@@ -8,7 +8,7 @@
  */
 #include "os/guard.h"
 
-#include "os/san.h"
+#include "os/advise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static size_t page;                  /* bytes; set once */
 static bool madvise_works;           /* set once */
 static _Atomic long mprotect_budget; /* guards that may still be made */
-static _Atomic bool no_vectors;      /* process_madvise has been refused */
+static _Atomic bool no_vectors;      /* guards one by one; os/advise.h */
 
 /* A kernel, or an emulator of one, may accept advice it does not know. So
  * let the kernel write to the page, which must fail. */
@@ -73,9 +72,6 @@ learn(void)
     long maps = read_map_limit() - MAPS_OTHERS;
     page = (size_t)sysconf(_SC_PAGESIZE);
     madvise_works = probe_madvise();
-    /* Valgrind complains of calls it does not know. */
-    atomic_store_explicit(&no_vectors, rn__san_valgrind(),
-                          memory_order_relaxed);
     atomic_store_explicit(&mprotect_budget, maps > 0 ? maps / 2 : 0,
                           memory_order_relaxed);
 }
@@ -123,41 +119,13 @@ rn__guard_name(rn_guard_kind kind)
     }
 }
 
-/* One call for all. The descriptor of the own process is opened each time,
- * for in a forked child an old one would mean the parent. Returns how many
- * guards are in place; no failure is final, single calls follow. */
-static size_t
-install_vector(char *first, size_t stride, size_t count)
-{
-    struct iovec pages[RN__GUARD_GROUP];
-    if (atomic_load_explicit(&no_vectors, memory_order_relaxed))
-        return 0;
-    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    if (fd < 0)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        pages[i].iov_base = first + i * stride;
-        pages[i].iov_len = page;
-    }
-    long done =
-        syscall(SYS_process_madvise, fd, pages, count, MADV_GUARD_INSTALL, 0);
-    if (done < 0 && errno != EINTR && errno != EAGAIN)
-        atomic_store_explicit(&no_vectors, true, memory_order_relaxed);
-    close(fd);
-    return done < 0 ? 0 : (size_t)done / page;
-}
-
 static size_t
 install_madvise(char *first, size_t stride, size_t count)
 {
-    size_t done = install_vector(first, stride, count);
-    while (done < count) {
-        if (madvise(first + done * stride, page, MADV_GUARD_INSTALL) == 0)
-            done++;
-        else if (errno != EINTR && errno != EAGAIN)
-            break;
-    }
-    return done;
+    struct iovec pages[RN__GUARD_GROUP];
+    for (size_t i = 0; i < count; i++)
+        pages[i] = (struct iovec){first + i * stride, page};
+    return rn__advise(pages, count, MADV_GUARD_INSTALL, &no_vectors);
 }
 
 static size_t

@@ -118,6 +118,8 @@ struct rn__stackpool {
     rn_guard_kind guard; /* the one in use */
     struct rn__slab *slabs;
     void *free;                 /* stacks given back, newest first */
+    size_t cold;                /* how many were given back cold */
+    _Atomic uint64_t trimmed;   /* times a stack's memory went to the kernel */
     _Atomic uint64_t made;      /* stacks handed out for the first time */
     _Atomic uint64_t unguarded; /* of these, with a canary because the
                                    pool's guard could not be had */
@@ -133,6 +135,14 @@ void rn__stackpool_fini(struct rn__stackpool *pool);
  * tops do not share cache sets). NULL: out of memory. */
 void *rn__stack_get(struct rn__stackpool *pool, size_t *usable_bytes);
 void rn__stack_put(struct rn__stackpool *pool, void *low);
+/* Most stacks one call of rn__stack_put_cold takes. */
+enum { RN__COLD_GROUP = 64 };
+/* Put stacks back that will not be needed soon: their memory goes back to the
+ * kernel, with all that was on them. They come out again after those that were
+ * put, before new ones. Returns how many had their memory taken. A system call
+ * or two, and as slow for each stack as a thousand switches. */
+size_t rn__stack_put_cold(struct rn__stackpool *pool, void *const *lows,
+                          size_t count);
 /* Whether the canary at the low end is whole. Always true for stacks with
  * another guard; cheap unless pool->guard is RN_GUARD_CANARY or some of the
  * pool's stacks are unguarded. */

@@ -7,10 +7,13 @@
  * Memory is counted when touched, so a slab costs nothing but addresses.
  * Places are handed out in order, guards are installed a group at a time just
  * before. A stack given back goes on a list and comes out first, while its
- * top is still in the cache. The colour moves the top by a few cache lines
- * from place to place: else the hottest lines of all stacks would share the
- * same few sets of the cache. A place whose guard could not be had, or of a
- * pool without guards, has a canary in the guard page instead.
+ * top is still in the cache. One put back cold gives its pages to the kernel;
+ * what was noted on the stack itself is lost with them, so a slab keeps the
+ * numbers of its cold places, in front of the first. The colour moves the top
+ * by a few cache lines from place to place: else the hottest lines of all
+ * stacks would share the same few sets of the cache. A place whose guard could
+ * not be had, or of a pool without guards, has a canary in the guard page
+ * instead.
  *
  * Everything in a pool is guarded by its lock. Descriptions of slabs are never
  * freed, only used again, so that a signal handler can walk them without one.
@@ -18,6 +21,7 @@
  */
 #include "os/os.h"
 
+#include "os/advise.h"
 #include "os/guard.h"
 #include "os/san.h"
 #include "os/stack.h"
@@ -51,6 +55,8 @@ struct rn__slab {
     size_t guarded; /* the first of these have a guard page */
     size_t used;    /* places that were handed out */
     bool watched;   /* Valgrind knows the stacks */
+    uint32_t *cold; /* places put back cold, the last of them first out */
+    size_t cold_count;
 };
 
 /* At the upper end of the usable part. */
@@ -61,6 +67,9 @@ struct tail {
 };
 
 static _Atomic(struct rn__slab *) known_slabs;
+
+/* Pages are given back range by range; see os/advise.h. */
+static _Atomic bool no_vectors;
 
 /* ---- the pool's lock: 0 free, 1 taken, 2 taken and somebody sleeps ------ */
 
@@ -153,23 +162,32 @@ places_wanted(const struct rn__stackpool *pool)
     return places < most ? places : most;
 }
 
+/* What lies in front of the first place: the numbers of cold places. */
+static size_t
+head_bytes(size_t places)
+{
+    size_t page = rn__guard_page();
+    return (places * sizeof(uint32_t) + page - 1) & ~(page - 1);
+}
+
 /* Under a limit on addresses a small slab may still be had. Below the lowest
  * place lies a page without access: what runs over all the places below it
  * ends there, also where stacks have nothing but a canary. */
-static void *
+static char *
 map_places(size_t stride, size_t *places)
 {
     size_t fence = rn__guard_page();
     for (; *places > 0; *places /= 2) {
+        size_t head = head_bytes(*places);
         char *memory = mmap(
-            NULL, fence + *places * stride, PROT_READ | PROT_WRITE,
+            NULL, head + fence + *places * stride, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (memory == MAP_FAILED)
             continue;
-        mprotect(memory, fence, PROT_NONE);
+        mprotect(memory + head, fence, PROT_NONE);
         /* A huge page would make dozens of stacks resident at once. */
-        madvise(memory + fence, *places * stride, MADV_NOHUGEPAGE);
-        return memory + fence;
+        madvise(memory + head + fence, *places * stride, MADV_NOHUGEPAGE);
+        return memory + head + fence;
     }
     return NULL;
 }
@@ -181,12 +199,13 @@ open_slab(struct rn__stackpool *pool)
     struct rn__slab *slab = take_description();
     if (slab == NULL)
         return NULL;
-    void *memory = map_places(pool->stack_bytes, &places);
+    char *memory = map_places(pool->stack_bytes, &places);
     if (memory == NULL) {
         atomic_store(&slab->taken, false);
         return NULL;
     }
-    slab->ready = slab->guarded = slab->used = 0;
+    slab->ready = slab->guarded = slab->used = slab->cold_count = 0;
+    slab->cold = (uint32_t *)(memory - rn__guard_page() - head_bytes(places));
     slab->watched = false;
     atomic_store(&slab->stride, pool->stack_bytes);
     atomic_store(&slab->places, places);
@@ -208,13 +227,13 @@ close_watch(struct rn__stackpool *pool, struct rn__slab *slab)
 static void
 close_slab(struct rn__stackpool *pool, struct rn__slab *slab)
 {
-    size_t fence = rn__guard_page();
-    char *memory = (char *)atomic_load(&slab->base) - fence;
-    size_t bytes = fence + atomic_load(&slab->places) * pool->stack_bytes;
+    size_t places = atomic_load(&slab->places);
+    size_t bytes =
+        head_bytes(places) + rn__guard_page() + places * pool->stack_bytes;
     if (slab->watched)
         close_watch(pool, slab);
     atomic_store(&slab->base, 0);
-    rn__os_unmap(memory, bytes);
+    rn__os_unmap(slab->cold, bytes);
     rn__guard_forget(pool->guard, slab->guarded);
     atomic_store(&slab->taken, false);
 }
@@ -238,6 +257,21 @@ guard_group(struct rn__stackpool *pool, struct rn__slab *slab)
     slab->ready += count;
 }
 
+static rn_guard_kind
+kind_of(const struct rn__stackpool *pool, const struct rn__slab *slab,
+        size_t place)
+{
+    return place < slab->guarded ? pool->guard : RN_GUARD_CANARY;
+}
+
+static void *
+low_of(const struct rn__stackpool *pool, const struct rn__slab *slab,
+       size_t place)
+{
+    return (char *)atomic_load(&slab->base) + place * pool->stack_bytes +
+           rn__guard_page();
+}
+
 /* A stack that nobody has had, or NULL. */
 static void *
 carve(struct rn__stackpool *pool, rn_guard_kind *kind, struct rn__slab **from)
@@ -251,12 +285,11 @@ carve(struct rn__stackpool *pool, rn_guard_kind *kind, struct rn__slab **from)
         guard_group(pool, slab);
     size_t place = slab->used++;
     pool->made++;
-    *kind = place < slab->guarded ? pool->guard : RN_GUARD_CANARY;
+    *kind = kind_of(pool, slab, place);
     if (*kind != pool->guard)
         atomic_fetch_add_explicit(&pool->unguarded, 1, memory_order_relaxed);
     *from = slab;
-    return (char *)atomic_load(&slab->base) + place * pool->stack_bytes +
-           rn__guard_page();
+    return low_of(pool, slab, place);
 }
 
 /* ---- the pool ----------------------------------------------------------- */
@@ -288,6 +321,33 @@ rn__stackpool_fini(struct rn__stackpool *pool)
         close_slab(pool, slab);
     }
     pool->free = NULL;
+    pool->cold = 0;
+}
+
+/* A stack that was put back cold; there is one. */
+static void *
+take_cold(struct rn__stackpool *pool, rn_guard_kind *kind)
+{
+    struct rn__slab *slab = pool->slabs;
+    while (slab->cold_count == 0)
+        slab = slab->next;
+    size_t place = slab->cold[--slab->cold_count];
+    pool->cold--;
+    *kind = kind_of(pool, slab, place);
+    return low_of(pool, slab, place);
+}
+
+/* What lies on a stack without memory. */
+static size_t
+furnish(struct rn__stackpool *pool, void *low, rn_guard_kind kind,
+        unsigned watch)
+{
+    struct tail *tail = tail_of(pool, low);
+    tail->kind = kind;
+    tail->watch = watch;
+    if (kind == RN_GUARD_CANARY)
+        set_canary(low);
+    return (size_t)((char *)tail - (char *)low);
 }
 
 /* The first touch of a new stack is a page fault, so it is made after the
@@ -307,12 +367,17 @@ get_new(struct rn__stackpool *pool, size_t *usable_out)
     if (watch != 0)
         slab->watched = true;
     unlock(pool);
-    struct tail *tail = tail_of(pool, low);
-    tail->kind = kind;
-    tail->watch = watch;
-    if (kind == RN_GUARD_CANARY)
-        set_canary(low);
-    *usable_out = usable;
+    *usable_out = furnish(pool, low, kind, watch);
+    return low;
+}
+
+static void *
+get_cold(struct rn__stackpool *pool, size_t *usable_out)
+{
+    rn_guard_kind kind;
+    void *low = take_cold(pool, &kind);
+    unlock(pool);
+    *usable_out = furnish(pool, low, kind, 0);
     return low;
 }
 
@@ -322,7 +387,8 @@ rn__stack_get(struct rn__stackpool *pool, size_t *usable_out)
     lock(pool);
     void *low = pool->free;
     if (low == NULL)
-        return get_new(pool, usable_out);
+        return pool->cold != 0 ? get_cold(pool, usable_out)
+                               : get_new(pool, usable_out);
     struct tail *tail = tail_of(pool, low);
     pool->free = tail->next;
     unlock(pool);
@@ -338,6 +404,52 @@ rn__stack_put(struct rn__stackpool *pool, void *low)
     tail->next = pool->free;
     pool->free = low;
     unlock(pool);
+}
+
+/* All of a place but a guard page, which has nothing to give. */
+static struct iovec
+pages_of(const struct rn__stackpool *pool, void *low)
+{
+    size_t page = rn__guard_page();
+    struct iovec pages = {low, pool->stack_bytes - page};
+    if (tail_of(pool, low)->kind == RN_GUARD_CANARY)
+        pages = (struct iovec){(char *)low - page, pool->stack_bytes};
+    return pages;
+}
+
+static void
+note_cold(struct rn__stackpool *pool, void *low)
+{
+    uintptr_t at = (uintptr_t)low;
+    struct rn__slab *slab = pool->slabs;
+    while (at - atomic_load(&slab->base) >=
+           atomic_load(&slab->places) * pool->stack_bytes)
+        slab = slab->next;
+    slab->cold[slab->cold_count++] =
+        (uint32_t)((at - atomic_load(&slab->base)) / pool->stack_bytes);
+    pool->cold++;
+}
+
+/* Where the kernel does not take the pages (they are locked in memory) the
+ * stacks are as good as cold. */
+size_t
+rn__stack_put_cold(struct rn__stackpool *pool, void *const *lows, size_t count)
+{
+    struct iovec pages[RN__COLD_GROUP];
+    if (rn__san_valgrind()) { /* its numbers of the stacks lie on them */
+        for (size_t i = 0; i < count; i++)
+            rn__stack_put(pool, lows[i]);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        pages[i] = pages_of(pool, lows[i]);
+    size_t done = rn__advise(pages, count, MADV_DONTNEED, &no_vectors);
+    lock(pool);
+    for (size_t i = 0; i < count; i++)
+        note_cold(pool, lows[i]);
+    unlock(pool);
+    atomic_fetch_add_explicit(&pool->trimmed, done, memory_order_relaxed);
+    return done;
 }
 
 bool

@@ -5,9 +5,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define KIB ((size_t)1024)
 
@@ -180,6 +183,151 @@ TEST(stack_canary_sees_an_overflow)
     CHECK(rn__stack_intact(&pool, other));
     rn__stackpool_fini(&pool);
 }
+
+/* ---- cold stacks --------------------------------------------------------- */
+
+/* Pages of a place, its canary's included, that are in memory. */
+static size_t
+pages_resident(char *low)
+{
+    unsigned char in[64];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    size_t pages = pool.stack_bytes / page - 1;
+    if (pool.guard == RN_GUARD_CANARY) {
+        low -= page;
+        pages++;
+    }
+    CHECK_LE(pages, sizeof in);
+    CHECK_EQ(mincore(low, pages * page, in), 0);
+    for (size_t i = 0; i < pages; i++)
+        count += in[i] & 1;
+    return count;
+}
+
+enum { COLD = 150, IN_USE = 20 + RN__COLD_GROUP }; /* 1 of them in between */
+
+static bool
+is_cold(int i)
+{
+    return i >= 20 && i <= 20 + 2 * RN__COLD_GROUP && i != IN_USE;
+}
+
+static void
+check_cold(char *const *low)
+{
+    for (int i = 0; i < COLD; i++) {
+        if (is_cold(i))
+            CHECK_EQ(pages_resident(low[i]), 0);
+        else
+            CHECK_GE(pages_resident(low[i]), 15);
+    }
+}
+
+static void
+put_cold_and_get(rn_guard_kind guard)
+{
+    static char *low[COLD];
+    static size_t usable[COLD];
+    size_t again;
+    open_pool(64 * KIB, guard);
+    for (int i = 0; i < COLD; i++) {
+        low[i] = get(&usable[i]);
+        memset(low[i], 1, usable[i]);
+    }
+    rn__stack_put(&pool, low[7]);
+    for (int i = 20; i <= IN_USE + 1; i += RN__COLD_GROUP + 1)
+        if (rn__stack_put_cold(&pool, (void *const *)low + i, RN__COLD_GROUP) !=
+            RN__COLD_GROUP)
+            test_skip("the kernel takes no memory back here");
+    CHECK_EQ(pool.trimmed, 2 * RN__COLD_GROUP);
+    check_cold(low);
+    CHECK(get(&again) == low[7]); /* the hot one first */
+    for (int i = 0; i < 2 * RN__COLD_GROUP; i++) {
+        char *cold = get(&again);
+        int was = 0;
+        while (low[was] != cold)
+            CHECK_LT(++was, COLD);
+        CHECK(is_cold(was));
+        CHECK_EQ(again, usable[was]);
+        CHECK(rn__stack_intact(&pool, cold));
+        CHECK_EQ(cold[0] | cold[again / 2], 0);
+        low[was] = NULL; /* not twice */
+    }
+    CHECK_EQ(pool.made, COLD);
+    get(&again);
+    CHECK_EQ(pool.made, COLD + 1);
+    rn__stackpool_fini(&pool);
+}
+
+TEST(stack_cold_gives_its_memory_back_madvise)
+{
+    put_cold_and_get(RN_GUARD_MADVISE);
+}
+TEST(stack_cold_gives_its_memory_back_mprotect)
+{
+    put_cold_and_get(RN_GUARD_MPROTECT);
+}
+TEST(stack_cold_gives_its_memory_back_canary)
+{
+    put_cold_and_get(RN_GUARD_CANARY);
+}
+
+/* Over several slabs, all of them cold at once, and all of them again. */
+TEST(stack_cold_in_many_slabs)
+{
+    enum { COUNT = 3000 };
+    static void *low[COUNT];
+    size_t usable;
+    open_pool(16 * KIB, RN_GUARD_DEFAULT);
+    for (int i = 0; i < COUNT; i++)
+        low[i] = get(&usable);
+    for (int i = 0; i < COUNT; i += 50)
+        rn__stack_put_cold(&pool, low + i, 50);
+    for (int i = 0; i < COUNT; i++) {
+        char *at = get(&usable);
+        at[0] = at[usable - 1] = 1;
+    }
+    CHECK_EQ(pool.made, COUNT);
+    CHECK_EQ(pool.cold, 0);
+    rn__stackpool_fini(&pool);
+}
+
+static void
+overflow_cold(rn_guard_kind guard)
+{
+    size_t usable, bytes;
+    void *found;
+    open_pool(64 * KIB, guard);
+    char *low = get(&usable);
+    low[0] = 1;
+    rn__stack_put_cold(&pool, (void *[]){low}, 1);
+    CHECK(get(&usable) == low);
+    CHECK(rn__stack_guard(low - 1, &found, &bytes));
+    CHECK(found == low);
+    low[0] = 1;
+    if (guard == RN_GUARD_CANARY) {
+        CHECK(rn__stack_intact(&pool, low));
+        low[-3] = 1;
+        CHECK(!rn__stack_intact(&pool, low));
+        abort();
+    }
+    *(volatile char *)(low - 1) = 1;
+}
+
+TEST_DIES_WITH(stack_cold_keeps_its_guard_madvise, "", -SIGSEGV)
+{
+    overflow_cold(RN_GUARD_MADVISE);
+}
+TEST_DIES_WITH(stack_cold_keeps_its_guard_mprotect, "", -SIGSEGV)
+{
+    overflow_cold(RN_GUARD_MPROTECT);
+}
+TEST_DIES_WITH(stack_cold_keeps_its_guard_canary, "", -SIGABRT)
+{
+    overflow_cold(RN_GUARD_CANARY);
+}
+
+/* ---- limits -------------------------------------------------------------- */
 
 TEST(stack_pool_refuses_nonsense)
 {
