@@ -8,11 +8,20 @@
  * spawned into the root scope has ended, and stops the workers. Started by
  * `runnel check`, the same call runs one schedule in the simulator.
  *
+ * A task that runs for longer than options.watchdog without a wait or a yield
+ * is reported on standard error, by name and with a backtrace, once. Tasks that
+ * are ready behind it are run by other workers, if there are any. The backtrace
+ * is taken by a real-time signal that the program does not use; a system call
+ * that the task is in goes on after it, but for those which signal(7) says are
+ * never restarted (-EINTR). Not in the simulator, where time passes in waits
+ * only.
+ *
  * Environment variables, read by rn_run when the option is 0:
  * RUNNEL_WORKERS and RUNNEL_BLOCKING_THREADS (numbers), RUNNEL_CONTEXT (asm,
- * ucontext, thread), RUNNEL_GUARD (madvise, mprotect, canary). RUNNEL_STATS
- * (text, json) prints statistics at the end; RUNNEL_DELAYS puts random delays
- * between the parts of operations, for tests.
+ * ucontext, thread), RUNNEL_GUARD (madvise, mprotect, canary), RUNNEL_WATCHDOG
+ * (milliseconds, 0 for off). RUNNEL_STATS (text, json) prints statistics at the
+ * end; RUNNEL_DELAYS puts random delays between the parts of operations, for
+ * tests.
  */
 #ifndef RUNNEL_RUN_H
 #define RUNNEL_RUN_H
@@ -70,7 +79,13 @@ typedef struct rn_options {
     void (*on_deadlock)(void *arg); /* hook of RN_DEADLOCK_CALL */
     void *on_deadlock_arg;          /* its argument */
     int blocking_threads;           /* most OS threads for rn_blocking; 0: 64 */
-    uint64_t fail_alloc;            /* test aid: the n-th allocation of the
+    rn_time watchdog; /* report a task that does not yield for so long; 0: a
+                         second, RN_NEVER: off */
+    /* Called after a report, by an OS thread outside all tasks, with the name
+     * of the task ("" if it cannot be told); NULL: not called. */
+    void (*on_slow)(const char *task, void *arg);
+    void *on_slow_arg;   /* its argument */
+    uint64_t fail_alloc; /* test aid: the n-th allocation of the
                                       run fails; 0: none */
 } rn_options;
 

@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "core/event.h"
+#include "core/monitor.h"
 #include "core/outside.h"
 #include "core/runq.h"
 #include "core/timers.h"
@@ -280,7 +281,8 @@ enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 5000 };
 
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
-        timers, timers_late_max, timers_late_total;
+        timers, timers_late_max, timers_late_total,
+        passes; /* a task yielded, and nothing else was ready */
 };
 
 struct rn__worker {
@@ -319,6 +321,9 @@ struct rn__worker {
     struct rn__counters count;
     struct rn__stack idle; /* the worker's own stack */
     struct rn__thread thread;
+    _Atomic uintptr_t os_thread; /* of the idle context; 0: not yet */
+    _Atomic bool stuck; /* its task has not yielded for a while: others may
+                           take what is in the slot; relaxed, a hint */
     int index;
 };
 
@@ -365,6 +370,7 @@ struct rn__rt {
     struct rn__worker *sleepers;
     _Atomic uint32_t asleep;
     _Atomic uint32_t searching;
+    struct rn__monitor monitor;
 
     _Atomic(struct rn__outside *) outside; /* posted, last first */
     _Atomic uint32_t outside_due;          /* expected, not arrived yet */

@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 1024, BLOCKING_DEFAULT = 64 };
+enum {
+    THREADS_MAX = 1024,
+    BLOCKING_DEFAULT = 64,
+    WATCHDOG_MAX_MS = 24 * 60 * 60 * 1000
+};
+#define WATCHDOG_DEFAULT RN_SEC
 
 static int
 environment_number(const char *name, int fallback)
@@ -41,6 +46,25 @@ resolve_threads(int *option, const char *name, const char *variable,
         return value;
     *option = value;
     return 0;
+}
+
+/* The watchdog's limit from its variable, in milliseconds, 0 for none. */
+static rn_time
+environment_watchdog(void)
+{
+    const char *text = getenv("RUNNEL_WATCHDOG");
+    char *end;
+    if (!text || !*text)
+        return WATCHDOG_DEFAULT;
+    long value = strtol(text, &end, 10);
+    if (*end || value < 0 || value > WATCHDOG_MAX_MS) {
+        fprintf(stderr,
+                "runnel: RUNNEL_WATCHDOG=%s is not a number of milliseconds "
+                "from 0 (off) to %d\n",
+                text, WATCHDOG_MAX_MS);
+        return -EINVAL;
+    }
+    return value ? value * RN_MS : RN_NEVER;
 }
 
 /* The kind (1 to 3) whose name the variable holds; 0: none is asked for. */
@@ -89,6 +113,13 @@ rn__options_resolve(rn_options *o)
                 (int)o->context, (int)o->guard, (int)o->deadlock);
         return -EINVAL;
     }
+    if (o->watchdog < 0) {
+        fprintf(stderr,
+                "runnel: rn_options.watchdog is %lld; a span, 0 or RN_NEVER "
+                "is allowed\n",
+                (long long)o->watchdog);
+        return -EINVAL;
+    }
     if (o->context == RN_CONTEXT_DEFAULT) {
         value = environment_kind("RUNNEL_CONTEXT", context_name);
         if (value < 0)
@@ -100,6 +131,11 @@ rn__options_resolve(rn_options *o)
         if (value < 0)
             return value;
         o->guard = (rn_guard_kind)value;
+    }
+    if (o->watchdog == 0) {
+        o->watchdog = environment_watchdog();
+        if (o->watchdog < 0)
+            return (int)o->watchdog;
     }
     if (o->stack_bytes == 0)
         o->stack_bytes = 64 * 1024;

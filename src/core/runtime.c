@@ -296,6 +296,7 @@ static void
 work(void *arg)
 {
     struct rn__worker *worker = arg;
+    atomic_store(&worker->os_thread, rn__os_thread());
     if (rn__ctx_adopt(&worker->idle.ctx) < 0)
         rn__panic_at(NULL, "out of memory for a worker");
     struct rn__task *task;
@@ -358,6 +359,8 @@ run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
            (error = rn__thread_start(&rt->workers[started].thread, thread_main,
                                      &rt->workers[started])) == 0)
         started++;
+    if (!error)
+        error = rn__monitor_start(rt);
     if (!error) { /* the others sleep until main wakes them */
         rn__worker_begin(first);
         error = rn__rt_main(rt, fn, arg);
@@ -367,6 +370,7 @@ run_workers(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     }
     if (error)
         rn__worker_stop_all(rt);
+    rn__monitor_stop(rt);
     for (int i = 1; i < started; i++)
         rn__thread_join(&rt->workers[i].thread);
     return error;

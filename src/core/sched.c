@@ -538,8 +538,10 @@ __attribute__((noinline)) static void
 yield_slowly(struct rn__worker *worker, struct rn__task *self)
 {
     struct rn__task *next = take_slowly(worker);
-    if (!next)
+    if (!next) {
+        rn__count(worker, passes);
         return;
+    }
     rn__runq_enter(&worker->queue);
     push(worker, self); /* wakes nobody: it just ran */
     rn__runq_leave(&worker->queue);

@@ -61,7 +61,7 @@ has_any(const struct rn__worker *victim)
 }
 
 /* Move half of another's tasks here, and return one to run at once; with all
- * set, however little it is. */
+ * set, or if its task does not yield, however little it is. */
 static struct rn__task *
 steal(struct rn__worker *worker, bool all)
 {
@@ -71,9 +71,11 @@ steal(struct rn__worker *worker, bool all)
     uint32_t start = rn__prng_below(&worker->prng, count);
     for (uint32_t i = 0; i < count; i++) {
         struct rn__worker *victim = &rt->workers[(start + i) % count];
-        if (victim == worker || !(all ? has_any(victim) : worth_it(victim)))
+        bool any =
+            all || atomic_load_explicit(&victim->stuck, memory_order_relaxed);
+        if (victim == worker || !(any ? has_any(victim) : worth_it(victim)))
             continue;
-        uint32_t got = rn__runq_rob(&victim->queue, loot, all);
+        uint32_t got = rn__runq_rob(&victim->queue, loot, any);
         if (got == 0)
             continue;
         rn__count(worker, steals);
@@ -264,6 +266,7 @@ get_up(struct rn__worker *worker)
     }
     wake_up(worker);
     rn__unlock(&rt->idle_lock);
+    rn__monitor_ring(rt);
 }
 
 static void

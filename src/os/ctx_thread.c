@@ -12,12 +12,14 @@
  */
 #include "os/ctx.h"
 
+#include "base/list.h"
 #include "os/altstack.h"
 #include "os/ctx_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* Hosts that wait for work; more than that end. */
@@ -36,20 +38,25 @@ struct host {
     void *self;            /* rn__os_self for its next turn */
     struct rn__ctx *ctx;   /* what it hosts */
     struct host *next;     /* idle ones */
-    jmp_buf top;           /* the top of its stack */
+    struct rn__list link;  /* of all that are threads of ours */
+    pthread_t thread;
+    jmp_buf top; /* the top of its stack */
     char *stack_low;
     size_t stack_bytes; /* what a context may use */
     size_t guard_bytes;
 };
 
-/* Guards the list of idle hosts. */
+/* Guards the lists of idle hosts and of all. */
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host *idle;
+static struct rn__list all;
 static int idle_count;
 static pthread_once_t idle_once = PTHREAD_ONCE_INIT;
 
 /* The calling thread's host, if it is one. */
 static __thread struct host *current __attribute__((tls_model("initial-exec")));
+/* Whether it waits for its turn. */
+static __thread bool waits __attribute__((tls_model("initial-exec")));
 
 static void
 after_fork(void)
@@ -58,6 +65,7 @@ after_fork(void)
     pthread_mutex_init(&idle_lock, NULL);
     idle = NULL;
     idle_count = 0;
+    rn__list_init(&all);
 }
 
 static void
@@ -79,12 +87,14 @@ static enum turn
 wait_turn(struct host *host)
 {
     uint32_t turn;
+    waits = true;
     for (;;) {
         turn = atomic_load_explicit(&host->turn, memory_order_acquire);
         if (turn != SLEEP)
             break;
         rn__os_wait(&host->turn, SLEEP, RN_NEVER);
     }
+    waits = false;
     atomic_store_explicit(&host->turn, SLEEP, memory_order_relaxed);
     return (enum turn)turn;
 }
@@ -138,12 +148,19 @@ host_main(void *arg)
     rn__altstack_open(&alt);
     learn_stack(host);
     current = host;
+    pthread_mutex_lock(&idle_lock);
+    host->thread = pthread_self();
+    rn__list_append(&all, &host->link);
+    pthread_mutex_unlock(&idle_lock);
     do {
         if (wait_turn(host) == RUN)
             run_context(host);
         rn__os_set_self(NULL);
     } while (retire(host));
     current = NULL;
+    pthread_mutex_lock(&idle_lock);
+    rn__list_remove(&host->link);
+    pthread_mutex_unlock(&idle_lock);
     rn__altstack_close(&alt);
     free(host);
     return NULL;
@@ -239,6 +256,23 @@ fini(struct rn__ctx *ctx)
         free(host);
     else
         give_turn(host, END);
+}
+
+bool
+rn__ctx_thread_waits(void)
+{
+    return waits;
+}
+
+void
+rn__ctx_thread_signal(int signal)
+{
+    pthread_mutex_lock(&idle_lock);
+    if (!rn__list_empty(&all))
+        rn__list_each (node, &all)
+            pthread_kill(rn__container_of(node, struct host, link)->thread,
+                         signal);
+    pthread_mutex_unlock(&idle_lock);
 }
 
 /* Whether the C library counts its guard as a part of the stack has changed

@@ -1,4 +1,4 @@
-/* os/ctx_thread.h - what fault.c asks about threads that host contexts. */
+/* os/ctx_thread.h - what signals have to do with threads that host contexts. */
 #ifndef RN_OS_CTX_THREAD_H
 #define RN_OS_CTX_THREAD_H
 
@@ -9,5 +9,12 @@
  * a context; if so, the context's stack and the size it really has. For signal
  * handlers. */
 bool rn__ctx_thread_guard(const void *address, void **low, size_t *bytes);
+
+/* Whether the calling thread hosts a context that is not running. For signal
+ * handlers. */
+bool rn__ctx_thread_waits(void);
+
+/* Send a signal to all threads that host contexts. */
+void rn__ctx_thread_signal(int signal);
 
 #endif

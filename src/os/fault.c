@@ -8,6 +8,7 @@
 
 #include "os/altstack.h"
 #include "os/ctx_thread.h"
+#include "os/frames.h"
 #include "os/san.h"
 #include "os/stack.h"
 
@@ -15,12 +16,9 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 128
@@ -42,53 +40,11 @@ static _Atomic(rn__fault_fn *) report;
 
 /* The thread that reports, 0: none. */
 static _Atomic long reporter;
-/* Where the reporter goes on if the stack is too broken to walk. */
-static sigjmp_buf unwind_failed;
-static _Atomic bool unwinding;
 
 /* The calling thread's alternate stack, if rn__fault_install gave it one. */
 static __thread struct rn__altstack alt_stack
     __attribute__((tls_model("initial-exec")));
 static __thread int alt_users __attribute__((tls_model("initial-exec")));
-
-static void *
-fault_pc(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-    return (void *)context->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (void *)context->uc_mcontext.pc;
-#else
-    (void)context;
-    return NULL;
-#endif
-}
-
-/* Frames from the fault on, without the handler's own. The first is the
- * faulting instruction itself; as readers take one off a return address, one
- * is added to it. */
-static int
-fault_frames(const ucontext_t *context, void **frames, int max)
-{
-    volatile int count = 0;
-    void *pc = fault_pc(context);
-    int first = 0;
-    if (sigsetjmp(unwind_failed, 1) == 0) {
-        atomic_store(&unwinding, true);
-        count = backtrace(frames, max);
-    }
-    atomic_store(&unwinding, false);
-    while (pc != NULL && first < count && frames[first] != pc)
-        first++;
-    if (first == count) {
-        frames[0] = (char *)pc + 1;
-        return pc != NULL ? 1 : 0;
-    }
-    memmove(frames, frames + first, (size_t)(count - first) * sizeof *frames);
-    if (pc != NULL)
-        frames[0] = (char *)pc + 1;
-    return count - first;
-}
 
 /* As if our handler were not there. */
 static void
@@ -145,9 +101,8 @@ on_fault(int signal, siginfo_t *info, void *context)
     void *frames[FRAMES_MAX];
     struct rn__fault fault = {.signal = signal, .frames = frames};
     int saved_errno = errno;
+    rn__frames_failed();
     if (!become_reporter()) {
-        if (atomic_load(&unwinding))
-            siglongjmp(unwind_failed, 1);
         pass_on(signal, info, context);
         return;
     }
@@ -158,7 +113,7 @@ on_fault(int signal, siginfo_t *info, void *context)
                                          &fault.stack_bytes) ||
                          rn__ctx_thread_guard(fault.address, &fault.stack_low,
                                               &fault.stack_bytes);
-    fault.frame_count = fault_frames(context, frames, FRAMES_MAX);
+    fault.frame_count = rn__frames_at(context, frames, FRAMES_MAX);
     rn__fault_fn *fn = atomic_load(&report);
     if (fn != NULL && fn(&fault))
         die();

@@ -183,6 +183,27 @@ typedef bool rn__fault_fn(const struct rn__fault *fault);
 int rn__fault_install(rn__fault_fn *fn);
 void rn__fault_remove(void);
 
+/* ---- another thread ---------------------------------------------------- */
+
+/* The calling OS thread, for rn__os_interrupt. */
+uintptr_t rn__os_thread(void);
+/* From now on the calling OS thread takes no signals but its own faults. */
+void rn__os_shun_signals(void);
+
+/* Called in a signal handler; frames: what was interrupted, as in a fault. */
+typedef void rn__interrupt_fn(void *arg, void *const *frames, int count);
+
+/* Install (counted) a handler of a signal that nobody uses. System calls that
+ * it interrupts go on, but for those that signal(7) says never do. */
+void rn__os_interrupt_install(void);
+void rn__os_interrupt_remove(void);
+/* Let fn(arg) run on the OS thread whose rn__os_self is self; thread: the one
+ * where self was set (which another may stand for, with the thread backend).
+ * Returns whether it ran. It has not if the thread blocks all signals, if none
+ * was free, or if *cancel became true meanwhile. */
+bool rn__os_interrupt(uintptr_t thread, const void *self, rn__interrupt_fn *fn,
+                      void *arg, const _Atomic bool *cancel);
+
 /* ---- backtraces and symbols ------------------------------------------- */
 
 /* Return addresses of the calling context, innermost first; the first lies in

@@ -12,6 +12,13 @@ Run for real: the program's own output and status, and the numbers of the run.
   $ runnel run locks --json -- 'same way' 2>&1 | json timers_late_max_ns
   0
 
+The limit for tasks that do not yield is looked at before anything runs.
+
+  $ RUNNEL_WATCHDOG=soon runnel run locks -- 'same way' 2>&1 | head -n 1
+  runnel: RUNNEL_WATCHDOG=soon is not a number of milliseconds from 0 (off) to 86400000
+  $ RUNNEL_WATCHDOG=0 runnel run locks --json -- 'same way' 2>&1 | json tasks
+  3
+
 What the machine has.
 
   $ runnel doctor | grep -v '^ '
