@@ -14,7 +14,7 @@
  * its looks at the clock, and wakes another only when what it has queued is
  * worth more than that (WAKE_WORTH). Tasks that run long are shared at once,
  * tiny ones stay. A guess that is wrong, because the task that runs now does
- * not yield, is put right by the sleepers' patience (worker.c).
+ * not yield, is put right by the monitor (monitor.c).
  *
  * A world with an env has one worker and chooses through env->next.
  *

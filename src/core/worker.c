@@ -8,22 +8,16 @@
  * counts itself asleep, passes a heavy fence, then looks again. A searcher that
  * finds work passes the search on if there is more.
  *
- * About half of the workers search at once at most. While some worker runs, the
- * sleepers look again every PATIENCE, at whatever is queued: a task that never
- * yields keeps what it has woken, and timers, waiting no longer than that. When
- * all sleep they sleep until the next timer, and an idle process wakes nobody.
+ * About half of the workers search at once at most. A task that never yields
+ * holds what it has woken, and its worker's timers, until the monitor's next
+ * look (monitor.c), which wakes somebody to rob it of all. So who sleeps while
+ * others are awake sleeps until it is woken.
  *
  * No timer is lost. Who starts one is awake, wherever the timer is at home, and
- * passes idle_lock before it sleeps and after it has slept. A sleeper reads the
- * first expiry of all workers under idle_lock, once it has counted itself. If
- * all sleep, what it reads is right (a wheel of many may have it look a little
- * early, but is never silent), and it sleeps until then. If not, it may
- * miss what those who are awake start just now, and sleeps for PATIENCE at
- * most; they look at the clock themselves, and the last to sleep sees all. So
- * nobody is told of a new timer. That timers are late by no more than PATIENCE
- * when a task does not yield rests on this: nothing but a timer ends a time
- * when all sleep, and it wakes all. Should others than workers make tasks
- * ready, they must see to it that not just one worker gets up.
+ * passes idle_lock before it sleeps. The last to sleep reads the first expiry
+ * of all workers under idle_lock, once it has counted itself: what it reads is
+ * right (a wheel of many may have it look a little early, but is never silent),
+ * and it sleeps until then. An idle process wakes nobody.
  *
  * DEADLOCK: all workers sleep, no work, no timer, nothing expected from other
  * OS threads (outside.c). Only a running worker makes work or expects any, so
@@ -38,7 +32,6 @@
 #include <stdlib.h>
 
 enum { ROUNDS = 8, SPINS = 64, WATCH_SPINS = 16 };
-#define PATIENCE (10 * RN_MS)
 
 /* ---- looking ------------------------------------------------------------ */
 
@@ -60,10 +53,10 @@ has_any(const struct rn__worker *victim)
            atomic_load_explicit(&victim->queue.slot, memory_order_relaxed);
 }
 
-/* Move half of another's tasks here, and return one to run at once; with all
- * set, or if its task does not yield, however little it is. */
+/* Move half of another's tasks here, and return one to run at once. Of one that
+ * is stuck all is taken, however little it is. */
 static struct rn__task *
-steal(struct rn__worker *worker, bool all)
+steal(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
     struct rn__task *loot[RN__LOOT_MAX];
@@ -71,11 +64,11 @@ steal(struct rn__worker *worker, bool all)
     uint32_t start = rn__prng_below(&worker->prng, count);
     for (uint32_t i = 0; i < count; i++) {
         struct rn__worker *victim = &rt->workers[(start + i) % count];
-        bool any =
-            all || atomic_load_explicit(&victim->stuck, memory_order_relaxed);
-        if (victim == worker || !(any ? has_any(victim) : worth_it(victim)))
+        /* relaxed: the monitor's guess */
+        bool all = atomic_load_explicit(&victim->stuck, memory_order_relaxed);
+        if (victim == worker || !(all ? has_any(victim) : worth_it(victim)))
             continue;
-        uint32_t got = rn__runq_rob(&victim->queue, loot, any);
+        uint32_t got = rn__runq_rob(&victim->queue, loot, all);
         if (got == 0)
             continue;
         rn__count(worker, steals);
@@ -130,7 +123,7 @@ search(struct rn__worker *worker)
         return NULL;
     for (int round = 0; round < ROUNDS; round++) {
         rn__outside_take(worker->rt);
-        struct rn__task *task = steal(worker, false);
+        struct rn__task *task = steal(worker);
         if (!task)
             task = rn__sched_local(worker);
         if (task)
@@ -390,14 +383,12 @@ sleep_deadline(struct rn__worker *worker)
     rn_time trim = atomic_load_explicit(&rt->trim_at, memory_order_relaxed);
     bool all = atomic_load(&rt->asleep) == (uint32_t)rt->worker_count;
     rn__unlock(&rt->idle_lock);
-    if (all)
-        return trim < next ? trim : next;
-    rn_time patience = rn__os_now() + PATIENCE;
-    return patience < next ? patience : next;
+    if (!all)
+        return RN_NEVER;
+    return trim < next ? trim : next;
 }
 
-/* Returns whether it slept its whole time while others ran. */
-static bool
+static void
 sleep_until_woken(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
@@ -406,7 +397,7 @@ sleep_until_woken(struct rn__worker *worker)
     rn__perturb();
     if (queued_work(rt) || atomic_load(&rt->stop)) {
         get_up(worker);
-        return false;
+        return;
     }
     if (deadlocked(rt)) {
         report_deadlock(rt);
@@ -416,9 +407,7 @@ sleep_until_woken(struct rn__worker *worker)
         if (!atomic_load(&worker->wake))
             rn__os_wait(&worker->wake, 0, deadline);
     }
-    bool woken = atomic_load(&worker->wake);
     get_up(worker);
-    return !woken;
 }
 
 /* A task we wanted to run while another worker was leaving it. */
@@ -434,7 +423,6 @@ struct rn__task *
 rn__worker_find(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
-    bool patient = true;
     if (worker->handed)
         return take_handed(worker);
     while (!atomic_load(&rt->stop)) {
@@ -446,8 +434,6 @@ rn__worker_find(struct rn__worker *worker)
             task = search(worker);
         if (!task && watch(worker))
             task = rn__sched_local(worker);
-        if (!task && !patient)
-            task = steal(worker, true);
         if (!task)
             task = rn__sched_feed(worker);
         if (task) {
@@ -457,7 +443,7 @@ rn__worker_find(struct rn__worker *worker)
         }
         stop_search(worker); /* this may take a while */
         if (!rn__spare_trim_idle(worker))
-            patient = !sleep_until_woken(worker);
+            sleep_until_woken(worker);
     }
     return NULL;
 }
