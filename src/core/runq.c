@@ -5,12 +5,31 @@
 
 #include <string.h>
 
+enum { SPINS = 128 };
+
+static void
+spin(int *spins)
+{
+    if (++*spins < SPINS)
+        rn__cpu_pause();
+    else
+        rn__os_relax(); /* the other may have been preempted */
+}
+
 void
 rn__runq_give_way(struct rn__runq *q)
 {
-    /* acquire: what the thief has taken is gone; partners with its unlock */
-    while (atomic_load_explicit(&q->claim.held, memory_order_acquire))
-        rn__os_relax();
+    int spins = 0;
+    do {
+        /* release: we have touched nothing */
+        atomic_store_explicit(&q->busy, 0, memory_order_release);
+        /* acquire: what the thief has taken is gone; partners with its unlock */
+        while (atomic_load_explicit(&q->claim.held, memory_order_acquire))
+            spin(&spins);
+        /* relaxed: as in rn__runq_enter */
+        atomic_store_explicit(&q->busy, 1, memory_order_relaxed);
+        rn__fence_light();
+    } while (atomic_load_explicit(&q->claim.held, memory_order_acquire));
 }
 
 struct rn__task **
@@ -44,18 +63,18 @@ take_half(struct rn__ring *ring, struct rn__task **loot)
 uint32_t
 rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX], bool all)
 {
-    uint32_t count = 0;
+    int spins = 0;
     if (!rn__trylock(&q->claim))
         return 0;
     rn__os_fence_all(); /* between our claim and the look at busy */
     /* acquire: partners with the owner's release */
-    if (!atomic_load_explicit(&q->busy, memory_order_acquire)) {
-        count = take_half(&q->fresh, loot);
-        if (count == 0)
-            count = take_half(&q->woken, loot);
-        if (count == 0 && all && (loot[0] = rn__runq_swap(q, NULL)))
-            count = 1;
-    }
+    while (atomic_load_explicit(&q->busy, memory_order_acquire))
+        spin(&spins);
+    uint32_t count = take_half(&q->fresh, loot);
+    if (count == 0)
+        count = take_half(&q->woken, loot);
+    if (count == 0 && all && (loot[0] = rn__runq_swap(q, NULL)))
+        count = 1;
     rn__unlock(&q->claim);
     return count;
 }

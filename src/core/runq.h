@@ -10,10 +10,12 @@
  *
  * The owner comes here at every switch, a thief hardly ever. So they share an
  * owner-biased lock: the owner says busy, passes a light fence and looks for a
- * claim; the thief claims, passes a heavy fence and looks for busy. Whoever
- * sees the other gives way: the thief for good, the owner until the claim is
- * gone. (Dekker's argument; base/atomic.h. Dice, Huang and Yang, 2001.) The
- * owner pays two plain stores, and nothing is shared that both write.
+ * claim; if it sees one it is busy no more and waits until that is gone. The
+ * thief claims, passes a heavy fence and waits until the owner is not busy. So
+ * one of the two sees the other (Dekker's argument; base/atomic.h. Dice, Huang
+ * and Yang, 2001), and the thief, who pays so much for it, goes first. The
+ * owner pays two plain stores, and nothing is shared that both write. Nobody
+ * waits between enter and leave, or with the claim for anything but that.
  *
  * Between enter and leave the owner may do anything with the queue; nobody else
  * touches it but a thief between claim and unlock. The lengths and the slot are

@@ -29,7 +29,7 @@
 enum {
     SLOT_BUDGET = 16,  /* times in a row a woken task may jump the queue */
     FRESH_BUDGET = 16, /* times in a row woken tasks go before fresh ones */
-    LOOK_MAX = 64      /* most rounds between looks at the clock and the global
+    LOOK_MAX = 128      /* most rounds between looks at the clock and the global
                          queue while there is work here */
 };
 #define LOOK_TIME 20000 /* ns between these looks, if a task runs long */
