@@ -298,6 +298,7 @@ struct rn__worker {
     rn_time measured;   /* the pace at the last look */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
+    struct rn__task *heir;   /* ready, runs when the one that ends has ended */
     struct rn__task *handed; /* to run once another worker has left it */
     rn_time clock;           /* last reading of the clock */
     uint64_t prng;

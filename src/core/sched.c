@@ -29,7 +29,7 @@
 enum {
     SLOT_BUDGET = 16,  /* times in a row a woken task may jump the queue */
     FRESH_BUDGET = 16, /* times in a row woken tasks go before fresh ones */
-    LOOK_MAX = 128      /* most rounds between looks at the clock and the global
+    LOOK_MAX = 128     /* most rounds between looks at the clock and the global
                          queue while there is work here */
 };
 #define LOOK_TIME 20000 /* ns between these looks, if a task runs long */
@@ -583,12 +583,16 @@ rn__sched_end(struct rn__stack *stack)
 {
     struct rn__worker *worker = rn__worker_self();
     struct rn__rt *rt = worker->rt;
-    struct rn__task *next = NULL;
+    struct rn__task *next = worker->heir;
     set_current(worker, NULL);
+    worker->heir = NULL;
     if (rn__unlikely(
-            atomic_load_explicit(&rt->starved_count, memory_order_relaxed)))
+            atomic_load_explicit(&rt->starved_count, memory_order_relaxed))) {
+        if (next)
+            rn__sched_ready(next);
         next = rn__sched_starved(rt);
-    if (rn__likely(!next))
+    }
+    if (!next)
         next = rn__unlikely(rt->env) ? rt->env->next(rt) : take_next(worker);
     if (rn__likely(next && !next->stack)) { /* it starts right here */
         next->stack = stack;

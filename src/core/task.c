@@ -250,6 +250,20 @@ tell_joiner(struct rn__task *task)
     return joiner;
 }
 
+/* Fire a claimed task that waited for the end of the calling one: it may go on
+ * right after it, without a way through the queue. */
+static inline void
+hand_over(struct rn__worker *worker, struct rn__task *heir)
+{
+    rn__perturb();
+    if (rn__unlikely(worker->heir || worker->rt->env)) {
+        rn__sched_ready(heir);
+        return;
+    }
+    rn__count(worker, wakes);
+    worker->heir = heir;
+}
+
 /* Somebody has its handle: leave its result to him. */
 static void
 end_known(struct rn__worker *worker, struct rn__task *task)
@@ -273,11 +287,11 @@ end_known(struct rn__worker *worker, struct rn__task *task)
     if (!keep)
         record_put(worker, task);
     if (joiner)
-        rn__fire(joiner->task);
+        hand_over(worker, joiner->task);
     if (rn__unlikely(!rn__list_empty(&more)))
         rn__fire_all(&more);
     if (closer)
-        rn__fire(closer->task);
+        hand_over(worker, closer->task);
 }
 
 static inline void
@@ -299,7 +313,7 @@ end(struct rn__worker *worker, struct rn__task *task, int result)
     retire(task);
     record_put(worker, task);
     if (closer)
-        rn__fire(closer->task);
+        hand_over(worker, closer->task);
 }
 
 __attribute__((noinline)) static void
