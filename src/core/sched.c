@@ -302,6 +302,7 @@ take_kept(struct rn__worker *worker, struct rn__stack *stack)
 {
     worker->stacks = stack->next;
     worker->stack_count--;
+    rn__prefetch(stack->next);
 }
 
 static inline bool

@@ -28,8 +28,10 @@ rn__spare_take(struct rn__rt *rt)
 {
     rn__lock(&rt->lock);
     struct rn__stack *stack = rt->stacks;
-    if (stack)
+    if (stack) {
         rt->stacks = stack->next;
+        rn__prefetch(stack->next);
+    }
     if (stack && rt->spare > 0) /* a simulator's are not counted */
         rt->spare--;
     if (rt->spare < rt->spare_least)

@@ -97,6 +97,7 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn__task *task = rn__container_of(timer, struct rn__task, timer);
     if (rn__wait_claim(task, -ETIMEDOUT, false)) {
+        rn__prefetch(task->stack); /* cold, if it has slept for long */
         task->next = NULL;
         *out->tasks_end = task;
         out->tasks_end = &task->next;

@@ -119,10 +119,13 @@ stop_search(struct rn__worker *worker)
 static struct rn__task *
 search(struct rn__worker *worker)
 {
-    if (worker->rt->worker_count == 1 || !start_search(worker))
+    struct rn__rt *rt = worker->rt;
+    /* If all others sleep there is nobody to rob. */
+    if (atomic_load(&rt->asleep) + 1 >= (uint32_t)rt->worker_count ||
+        !start_search(worker))
         return NULL;
     for (int round = 0; round < ROUNDS; round++) {
-        rn__outside_take(worker->rt);
+        rn__outside_take(rt);
         struct rn__task *task = steal(worker);
         if (!task)
             task = rn__sched_local(worker);
