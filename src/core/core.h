@@ -208,9 +208,7 @@ struct rn__task {
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
     const void *spawn_site;
-    uint32_t atomic_depth;   /* simulator: not preempted */
-    void (*poke)(void *arg); /* run it on this task's stack when resumed */
-    void *poke_arg;
+    uint32_t atomic_depth; /* simulator: not preempted */
 };
 
 static inline rn_task
@@ -298,6 +296,8 @@ struct rn__worker {
     rn_time measured;   /* the pace at the last look */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
+    void (*poke)(void *arg); /* to be called on the stack that is entered */
+    void *poke_arg;
     struct rn__task *heir;   /* ready, runs when the one that ends has ended */
     struct rn__task *handed; /* to run once another worker has left it */
     rn_time clock;           /* last reading of the clock */

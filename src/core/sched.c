@@ -379,7 +379,7 @@ arrive_oddly(struct rn__worker *worker)
         return;
     }
     struct rn__task *self = rn__current(worker); /* called to do something */
-    self->poke(self->poke_arg);
+    worker->poke(worker->poke_arg);
     rn__ctx_switch(&self->stack->ctx, &worker->idle.ctx);
     rn__sched_arrived();
 }
@@ -499,8 +499,8 @@ rn__sched_poke(struct rn__task *task, void (*fn)(void *), void *arg)
 {
     struct rn__worker *worker = rn__worker_self();
     struct rn__task *before = rn__current(worker);
-    task->poke = fn;
-    task->poke_arg = arg;
+    worker->poke = fn;
+    worker->poke_arg = arg;
     set_current(worker, task);
     worker->left = NULL;
     rn__ctx_switch(&worker->idle.ctx, &task->stack->ctx);

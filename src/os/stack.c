@@ -337,16 +337,19 @@ take_cold(struct rn__stackpool *pool, rn_guard_kind *kind)
     return low_of(pool, slab, place);
 }
 
-/* What lies on a stack without memory. */
+/* What lies on a stack without memory: it is zero, and a page that need not be
+ * touched is not. */
 static size_t
 furnish(struct rn__stackpool *pool, void *low, rn_guard_kind kind,
         unsigned watch)
 {
     struct tail *tail = tail_of(pool, low);
-    tail->kind = kind;
-    tail->watch = watch;
-    if (kind == RN_GUARD_CANARY)
+    if (kind == RN_GUARD_CANARY) {
+        tail->kind = kind;
         set_canary(low);
+    }
+    if (watch != 0)
+        tail->watch = watch;
     return (size_t)((char *)tail - (char *)low);
 }
 
