@@ -39,6 +39,8 @@ struct rn__world {
     const struct rn__choices *replay;
     bool random;
     uint64_t seed, prng;
+    /* Chooses in place of both, among 0 .. n-1, n > 1; NULL: none. */
+    uint32_t (*policy)(struct rn__world *world, uint32_t n);
     struct rn__choices choices; /* made in this schedule */
     uint64_t diverged;          /* choices of replay that did not fit */
 

@@ -127,6 +127,8 @@ static uint32_t
 choose_free(struct rn__world *world, uint32_t n)
 {
     size_t position = world->choices.count;
+    if (world->policy)
+        return world->policy(world, n);
     if (world->replay && position < world->replay->count) {
         uint32_t choice = world->replay->list[position];
         if (choice < n)
