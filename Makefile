@@ -4,11 +4,12 @@ PREFIX ?= /usr/local
 ONLY ?=
 ARGS ?=
 
-.PHONY: help run check bench build install format lint clean
+.PHONY: help run check soak bench build install format lint clean
 
 help:
 	@echo 'make run      install missing packages, build, show what runnel does'
 	@echo 'make check    all builds and all tests; takes minutes'
+	@echo 'make soak     stress without a stall; SOAK_SECONDS=600'
 	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks,'
 	@echo '              ARGS=--quick or other options of bench/run'
 	@echo 'make build    the optimised build, in build/release'
@@ -26,6 +27,10 @@ run:
 check:
 	@dev/setup
 	@dev/check
+
+soak:
+	@dev/setup
+	@dev/soak
 
 bench:
 	@dev/setup --bench

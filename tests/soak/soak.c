@@ -1,0 +1,231 @@
+/* soak.c - mixed work for real, round after round, until time is up.
+ *
+ *     test_soak [--again SEED] [SECONDS]
+ *
+ * Each round is a runtime of its own; its seed decides how many workers it has
+ * (mostly more than there are cores), whether random delays are put between the
+ * parts of operations, and what work it does at once. The same seed gives the
+ * same work, not the same order: --again does one round over and over. A thread
+ * outside the runtime watches: if nothing has been done for STALL seconds
+ * (times TEST_SLOW) it prints what all tasks do and aborts.
+ */
+#include "soak.h"
+
+#include "core/core.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STALL = 20, WORKS_MOST = 12, SECONDS = 60 };
+
+const struct work soak_works[] = {
+    {"tree", work_tree},         {"once", work_once},
+    {"deep", work_deep},         {"sleep", work_sleep},
+    {"pingpong", work_pingpong}, {"chan", work_chan},
+    {"select", work_select},     {"join", work_join},
+    {"buffer", work_buffer},     {"mutex", work_mutex},
+    {"timers", work_timers},     {"cancel", work_cancel},
+    {"deadline", work_deadline},
+};
+const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
+
+/* What the round is made of; written before it starts. */
+static struct {
+    uint64_t seed;
+    int workers, works;
+    bool delays;
+    int kinds[WORKS_MOST];
+    uint64_t seeds[WORKS_MOST];
+} plan;
+
+static _Atomic uint64_t ticks;
+static _Atomic(struct rn__rt *) runtime; /* that runs now; for the watcher */
+static time_t started, limit;
+static uint64_t rounds;
+
+void
+tick(void)
+{
+    atomic_fetch_add_explicit(&ticks, 1, memory_order_relaxed);
+}
+
+static void
+print_plan(void)
+{
+    fprintf(stderr,
+            "soak: round %llu: %d workers%s:", (unsigned long long)rounds,
+            plan.workers, plan.delays ? " with delays" : "");
+    for (int i = 0; i < plan.works; i++)
+        fprintf(stderr, " %s", soak_works[plan.kinds[i]].name);
+    fprintf(stderr, "\nsoak: to repeat it: test_soak --again %llu\n",
+            (unsigned long long)plan.seed);
+}
+
+void
+soak_fail(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "soak: %s:%d: not true: %s\n", file, line, what);
+    print_plan();
+    abort();
+}
+
+/* ---- the watcher -------------------------------------------------------- */
+
+static void
+stalled(int seconds)
+{
+    fprintf(stderr, "soak: nothing was done for %d s\n", seconds);
+    print_plan();
+    struct rn__rt *rt = atomic_load(&runtime);
+    alarm(10); /* the dump may wait for what is stuck */
+    if (rt) {
+        fprintf(stderr, "soak: %u workers sleep, %u search\n",
+                (unsigned)atomic_load(&rt->asleep),
+                (unsigned)atomic_load(&rt->searching));
+        rn__dump(rt, false, stderr);
+    } else {
+        fprintf(stderr, "soak: between two runtimes\n");
+    }
+    fflush(stderr);
+    abort();
+}
+
+/* The runtime says that all wait for ever. */
+static void
+deadlocked(void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "soak: deadlock\n");
+    print_plan();
+    rn__dump(atomic_load(&runtime), true, stderr);
+    fflush(stderr);
+    abort();
+}
+
+static void
+show_progress(time_t now)
+{
+    static time_t told;
+    if (now == told)
+        return;
+    double seconds = (double)(now - started) + 1e-9;
+    printf("\r\033[Ksoak: %llu rounds, %.0f operations a second, %ld s left",
+           (unsigned long long)rounds, (double)atomic_load(&ticks) / seconds,
+           (long)(started + limit - now));
+    fflush(stdout);
+    told = now;
+}
+
+static void *
+watch(void *arg)
+{
+    const char *slow = getenv("TEST_SLOW");
+    int most = STALL * (slow && atoi(slow) > 0 ? atoi(slow) : 1);
+    uint64_t seen = 0;
+    time_t since = time(NULL);
+    bool terminal = isatty(1);
+    (void)arg;
+    for (;;) {
+        struct timespec slice = {0, 200000000};
+        nanosleep(&slice, NULL);
+        uint64_t now_seen = atomic_load(&ticks);
+        time_t now = time(NULL);
+        if (now_seen != seen)
+            since = now;
+        seen = now_seen;
+        if (now - since > most)
+            stalled(most);
+        if (terminal)
+            show_progress(now);
+    }
+    return NULL;
+}
+
+/* ---- a round ------------------------------------------------------------ */
+
+static void
+make_plan(uint64_t seed)
+{
+    static const int workers[] = {1, 2, 3, 4, 4, 4, 6, 8};
+    uint64_t prng = seed;
+    plan.seed = seed;
+    plan.workers = workers[below(&prng, sizeof workers / sizeof workers[0])];
+    plan.delays = below(&prng, 2);
+    plan.works = 1 + below(&prng, WORKS_MOST);
+    for (int i = 0; i < plan.works; i++) {
+        plan.kinds[i] = below(&prng, soak_work_count);
+        plan.seeds[i] = rn__prng_next(&prng);
+    }
+}
+
+static int
+run_works(void *arg)
+{
+    rn_scope *scope;
+    (void)arg;
+    atomic_store(&runtime, rn__rt_self());
+    need(rn_scope_open(RN_NEVER, &scope) == 0);
+    for (int i = 0; i < plan.works; i++) {
+        const struct work *work = &soak_works[plan.kinds[i]];
+        rn_task_options options = {.name = work->name};
+        need(rn_task_spawn(scope, work->fn, &plan.seeds[i], &options, NULL) ==
+             0);
+    }
+    need(rn_scope_close(scope) == 0);
+    need(rn_task_count() == 1);
+    atomic_store(&runtime, NULL);
+    return 0;
+}
+
+static void
+run_round(uint64_t seed)
+{
+    make_plan(seed);
+    rn_options options = {.workers = plan.workers,
+                          .deadlock = RN_DEADLOCK_CALL,
+                          .on_deadlock = deadlocked};
+    if (plan.delays)
+        setenv("RUNNEL_DELAYS", "1", 1);
+    else
+        unsetenv("RUNNEL_DELAYS");
+    need(rn_run(&options, run_works, NULL) == 0);
+    tick();
+}
+
+static int
+soak(bool again, uint64_t seed)
+{
+    pthread_t watcher;
+    started = time(NULL);
+    if (pthread_create(&watcher, NULL, watch, NULL) != 0)
+        return 1;
+    for (; time(NULL) - started < limit; rounds++)
+        run_round(again ? seed : rn__mix64(seed + rounds));
+    if (isatty(1))
+        printf("\r\033[K");
+    printf("soak: %llu rounds, %llu operations in %ld s\n",
+           (unsigned long long)rounds, (unsigned long long)atomic_load(&ticks),
+           (long)(time(NULL) - started));
+    puts("1 passed, 0 failed");
+    fflush(stdout);
+    _Exit(0); /* the watcher still runs */
+}
+
+int
+main(int argc, char **argv)
+{
+    bool again = argc > 2 && strcmp(argv[1], "--again") == 0;
+    uint64_t seed = again ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+    if (again)
+        argv += 2, argc -= 2;
+    limit = argc > 1 ? atol(argv[1]) : SECONDS;
+    if (argc > 2 || limit <= 0) {
+        fprintf(stderr, "usage: test_soak [--again SEED] [SECONDS]\n");
+        return 2;
+    }
+    return soak(again, seed);
+}

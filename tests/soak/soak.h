@@ -1,0 +1,45 @@
+/* soak.h - what the kinds of work of the soak share with its driver.
+ *
+ * A kind of work is a task function: it opens its own scopes, does something
+ * whose outcome is known, checks it with need(), and leaves nothing behind.
+ */
+#ifndef SOAK_H
+#define SOAK_H
+
+#include "base/prng.h"
+
+#include <runnel/runnel.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Something has been done: the watcher wants to see this now and then. */
+void tick(void);
+
+/* End the program: what is wrong, and how to repeat the round. */
+void soak_fail(const char *file, int line, const char *what)
+    __attribute__((noreturn));
+#define need(condition) \
+    ((condition) ? (void)0 : soak_fail(__FILE__, __LINE__, #condition))
+
+static inline int
+below(uint64_t *prng, int n)
+{
+    return (int)rn__prng_below(prng, (uint32_t)n);
+}
+
+/* One kind of work; arg points to its seed, a uint64_t. */
+struct work {
+    const char *name;
+    rn_task_fn *fn;
+};
+extern const struct work soak_works[];
+extern const int soak_work_count;
+
+/* The kinds, by file. */
+int work_tree(void *seed), work_once(void *seed), work_deep(void *seed),
+    work_sleep(void *seed), work_pingpong(void *seed);
+int work_chan(void *seed), work_select(void *seed), work_join(void *seed);
+int work_buffer(void *seed), work_mutex(void *seed);
+int work_timers(void *seed), work_cancel(void *seed), work_deadline(void *seed);
+
+#endif
