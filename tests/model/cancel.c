@@ -9,9 +9,9 @@ static void
 setup(void)
 {
     machine_setup();
-    model_place("cancelled", &machine.root.cancelled,
+    model_place("cancelled", -1, &machine.root.cancelled,
                 sizeof machine.root.cancelled);
-    model_place("cancel_lock", &machine.cancel_lock.held,
+    model_place("cancel_lock", -1, &machine.cancel_lock.held,
                 sizeof machine.cancel_lock.held);
 }
 
@@ -36,21 +36,22 @@ canceller(void)
     rn__scope_cancel(&machine, &machine.root, RN__CANCEL_USER);
 }
 
-MODEL(cancel_two_waiters, .setup = setup,
-      .threads = {waiter, canceller, waiter}, .bound = 4,
+MODEL(cancel_two_waiters, .setup = setup, .check = machine_check,
+      .threads = {waiter, canceller, waiter},
       .breaks = {
           {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
-          {"claim is a load and a store", MODEL_SPLIT, "A.wait", NULL},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
       });
 
-MODEL(cancel_twice, .setup = setup, .threads = {waiter, canceller, canceller},
+MODEL(cancel_twice, .setup = setup, .check = machine_check,
+      .threads = {waiter, canceller, canceller},
       .breaks = {
           {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
-          {"claim is a load and a store", MODEL_SPLIT, "A.wait", NULL},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
       });
 
 MODEL(cancel_with_full_fences, .setup = setup_full_fences,
-      .threads = {waiter, canceller},
+      .check = machine_check, .threads = {waiter, canceller},
       .breaks = {
           {"no full fence", MODEL_NO_FULL, NULL, NULL},
       });

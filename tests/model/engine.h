@@ -6,7 +6,7 @@
 #include "model.h"
 #include "sim/sim.h"
 
-enum { PLACES = 64, PENDING = 16 };
+enum { PLACES = 64 };
 
 /* A shared place. */
 struct place {
@@ -16,6 +16,7 @@ struct place {
     size_t bytes;
     uint64_t stamp; /* of the visible store: whose it was, or its value */
     bool freed;
+    uint64_t own[MODEL_THREADS]; /* stamp of each thread's last store */
 };
 
 /* A store that only its thread sees. */
@@ -28,11 +29,12 @@ struct pending {
 struct thread {
     struct rn__task *task;
     uint64_t history; /* hash of all that its state depends on */
-    struct pending pending[PENDING];
+    struct pending pending[MODEL_PENDING];
     int count;
     uint64_t seen;      /* places read since the last pause */
     bool news;          /* one of them has been written since */
     bool paused;        /* until there is news */
+    bool yields;        /* until another has made a step */
     const void *sleeps; /* on this futex; NULL: it does not */
     bool done;
 };

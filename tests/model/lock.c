@@ -15,7 +15,7 @@ setup(void)
     lock.held = 0;
     data = 0;
     users = 3;
-    model_place("held", &lock.held, sizeof lock.held);
+    model_place("held", -1, &lock.held, sizeof lock.held);
     model_share(data);
 }
 

@@ -1,4 +1,6 @@
-/* machine.c - the runtime of machine.h. */
+/* machine.c - the runtime of machine.h, and what models need of the lower
+ * layers: memory, and a clock that stands still.
+ */
 #include "machine.h"
 
 #include "core/wait.c"
@@ -6,53 +8,89 @@
 #include <string.h>
 
 struct rn__rt machine;
+struct rn__worker machine_workers[MODEL_THREADS];
+struct rn__task machine_tasks[MODEL_THREADS];
 
-static struct rn__worker workers[MODEL_THREADS];
-static struct rn__task tasks[MODEL_THREADS];
-/* The task has been left, and its context is saved. */
-static _Atomic uint32_t left[MODEL_THREADS];
 /* Whoever finds it goes on with the task. */
 static _Atomic uint32_t ready[MODEL_THREADS];
+
+static char memory[1 << 16];
+static size_t memory_used;
+
+static void
+setup_task(int i)
+{
+    struct rn__task *task = &machine_tasks[i];
+    task->rt = &machine;
+    task->scope = task->home = &machine.root;
+    task->slot = (uint32_t)i;
+    task->generation = 1;
+    rn__list_append(&machine.root.tasks, &task->sibling);
+}
 
 void
 machine_setup(void)
 {
-    static const char *names[] = {"A.wait", "B.wait", "C.wait", "D.wait"};
+    memory_used = 0;
     memset(&machine, 0, sizeof machine);
-    memset(workers, 0, sizeof workers);
-    memset(tasks, 0, sizeof tasks);
+    memset(machine_workers, 0, sizeof machine_workers);
+    memset(machine_tasks, 0, sizeof machine_tasks);
+    machine.workers = machine_workers;
+    machine.worker_count = MODEL_THREADS;
+    machine.timers.next = RN_NEVER;
+    machine.injected_end = &machine.injected;
     rn__scope_init(&machine.root, NULL, NULL);
     for (int i = 0; i < MODEL_THREADS; i++) {
-        workers[i].rt = &machine;
-        workers[i].current = &tasks[i];
-        tasks[i].rt = &machine;
-        tasks[i].scope = tasks[i].home = &machine.root;
-        tasks[i].slot = (uint32_t)i;
-        tasks[i].generation = 1;
-        rn__list_append(&machine.root.tasks, &tasks[i].sibling);
-        left[i] = ready[i] = 0;
-        model_place(names[i], &tasks[i].wait, sizeof tasks[i].wait);
+        machine_workers[i].rt = &machine;
+        machine_workers[i].current = &machine_tasks[i];
+        setup_task(i);
+        ready[i] = 0;
+        model_place("task.wait", i, &machine_tasks[i].wait,
+                    sizeof machine_tasks[i].wait);
     }
-    model_share_array(left);
     model_share_array(ready);
 }
 
-struct rn__task *
-machine_task(int i)
+void
+machine_check(void)
 {
-    return &tasks[i];
+    for (int i = 0; i < MODEL_THREADS; i++)
+        model_check(!ready[i]);
 }
 
 struct rn__task *
 machine_self(void)
 {
-    return &tasks[model_self()];
+    return &machine_tasks[model_self()];
 }
 
 void *
 model_os_self(void)
 {
-    return &workers[model_self()];
+    return &machine_workers[model_self()];
+}
+
+void *
+rn__alloc(struct rn__rt *rt, size_t bytes)
+{
+    char *p = memory + memory_used;
+    (void)rt;
+    memory_used += (bytes + 15) & ~(size_t)15;
+    rn__assert(memory_used <= sizeof memory);
+    return memset(p, 0, bytes);
+}
+
+void
+rn__free(struct rn__rt *rt, void *p)
+{
+    (void)rt;
+    (void)p;
+}
+
+rn_time
+rn__os_now(void)
+{
+    return 0;
 }
 
 rn_time
@@ -65,22 +103,13 @@ rn__rt_now(struct rn__rt *rt)
 void
 rn__sched_ready(struct rn__task *task)
 {
-    long i = task - tasks;
-    /* relaxed, both: that they are seen is up to what is modelled */
-    model_check(atomic_load_explicit(&left[i], memory_order_relaxed));
-    atomic_store_explicit(&left[i], 0, memory_order_relaxed);
-    model_check(!atomic_exchange(&ready[i], 1));
+    model_check(!atomic_exchange(&ready[task - machine_tasks], 1));
 }
 
 void
 rn__sched_park(struct rn__task *self)
 {
-    long i = self - tasks;
-    if (rn__wait_fired(self))
-        return;
-    atomic_store_explicit(&left[i], 1, memory_order_relaxed);
-    rn__wait_parked(self);
-    while (!atomic_load(&ready[i]))
+    while (!atomic_load(&ready[self - machine_tasks]))
         model_pause();
-    atomic_store(&ready[i], 0);
+    atomic_store(&ready[self - machine_tasks], 0);
 }

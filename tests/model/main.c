@@ -4,7 +4,7 @@
  *     test_model --repeat TOKEN MODEL[/BREAK]
  *     test_model --list
  *
- * --full: a million schedules at random a model as well, and higher bounds.
+ * --full: a million schedules at random a model as well.
  */
 #include "engine.h"
 
@@ -92,7 +92,7 @@ search(void)
 {
     struct result result;
     char how[64] = "all";
-    int bound = full ? the_model->full_bound : the_model->bound;
+    int bound = the_model->bound;
     if (bound)
         snprintf(how, sizeof how, "all with %d switches", bound);
     search_all(bound, MOST, &result);

@@ -86,28 +86,22 @@ find(const volatile void *at)
     return NULL;
 }
 
-static void
-add_place(const char *name, int index, volatile void *at, size_t bytes)
+void
+model_place(const char *name, int index, volatile void *at, size_t bytes)
 {
     unsigned i = slot_of(at);
     rn__assert(place_count < PLACES);
     while (slots[i])
         i = (i + 1) % SLOTS;
-    places[place_count] = (struct place){name, index, at, bytes, 0, false};
+    places[place_count] = (struct place){name, index, at, bytes, 0, false, {0}};
     slots[i] = (uint8_t)++place_count;
-}
-
-void
-model_place(const char *name, volatile void *at, size_t bytes)
-{
-    add_place(name, -1, at, bytes);
 }
 
 void
 model_places(const char *name, volatile void *at, size_t bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_place(name, (int)i, (volatile char *)at + i * bytes, bytes);
+        model_place(name, (int)i, (volatile char *)at + i * bytes, bytes);
 }
 
 static void
@@ -209,10 +203,26 @@ drainable(const struct thread *thread, int i)
     return true;
 }
 
+static bool
+could_go_on(const struct thread *thread)
+{
+    return !thread->done && !thread->paused && !thread->sleeps;
+}
+
+/* Whether one could that does not want others to get on first. */
+static bool
+any_eager(void)
+{
+    for (int i = 0; i < thread_count; i++)
+        if (could_go_on(&threads[i]) && !threads[i].yields)
+            return true;
+    return false;
+}
+
 bool
 memory_enabled(const struct thread *thread)
 {
-    return !thread->done && !thread->paused && !thread->sleeps;
+    return could_go_on(thread) && !(thread->yields && any_eager());
 }
 
 static bool
@@ -241,8 +251,8 @@ choose_drains(void)
         struct {
             struct thread *thread;
             int i;
-        } list[MODEL_THREADS * PENDING];
-        uint32_t count = 0, none = any_enabled();
+        } list[MODEL_THREADS * MODEL_PENDING];
+        uint32_t count = 0, none = any_eager();
         for (int t = 0; t < thread_count; t++)
             for (int i = 0; i < threads[t].count; i++)
                 if (drainable(&threads[t], i)) {
@@ -268,7 +278,8 @@ step(void)
         search_stuck();
     rn__step(RN__CHOOSE, NULL, NULL);
     running = self;
-    self->history = mix(self->history, 7); /* each step is progress */
+    for (int i = 0; i < thread_count; i++)
+        threads[i].yields = false;
 }
 
 int
@@ -328,20 +339,31 @@ releases(const struct place *place, const struct model_site *site)
     return site->order >= __ATOMIC_RELEASE && !broken(MODEL_RELAX, place, site);
 }
 
-/* The stamp of a store of the running thread. */
-static uint64_t
-stamp(const struct place *place, uint64_t value)
+/* The state of the running thread changes, also if it only gets on. */
+static void
+get_on(uint64_t with)
 {
-    if (the_model->values)
-        return mix((uint64_t)(place - places), value);
-    running->history = mix(running->history, 1);
-    return running->history;
+    running->history = mix(running->history, with);
 }
 
+/* The stamp of a store of the running thread. */
+static uint64_t
+stamp(struct place *place, uint64_t value)
+{
+    get_on(1);
+    uint64_t *own = &place->own[running - threads];
+    *own = the_model->values ? mix((uint64_t)(place - places), value)
+                             : running->history;
+    return *own;
+}
+
+/* Read what is visible. That it is the thread's own store is as if that were
+ * still in its buffer. */
 static uint64_t
 observe(const struct place *place)
 {
-    running->history = mix(running->history, place->stamp);
+    uint64_t own = place->own[running - threads];
+    get_on(own && own == place->stamp ? 3 : place->stamp);
     running->seen |= 1ull << (place - places);
     return read_place(place);
 }
@@ -359,7 +381,7 @@ model_load(const volatile void *at, void *out, size_t bytes,
     for (int i = running->count; i-- > 0;)
         if (running->pending[i].place == place) {
             memcpy(out, &running->pending[i].value, bytes);
-            running->history = mix(running->history, 3);
+            get_on(3);
             return;
         }
     step();
@@ -381,9 +403,10 @@ model_store(volatile void *at, const void *in, size_t bytes,
     memcpy(&value, in, bytes);
     bool release = releases(place, &site);
     bool drains = release && site.order == __ATOMIC_SEQ_CST;
-    if (drains || running->count == PENDING)
+    int room = the_model->buffer ? the_model->buffer : MODEL_PENDING;
+    if (drains || running->count == room)
         step();
-    if (running->count == PENDING)
+    if (running->count == room)
         drain_at(running, 0);
     tell_access(drains ? "swap" : "store", place, value, site);
     running->pending[running->count++] =
@@ -407,8 +430,10 @@ rmw_read(struct place *place, const struct model_site *site)
 static void
 rmw_write(struct place *place, uint64_t value, const struct model_site *site)
 {
-    if (broken(MODEL_SPLIT, place, site))
+    if (broken(MODEL_SPLIT, place, site)) {
         step();
+        get_on(10);
+    }
     write_place(running,
                 (struct pending){place, value, stamp(place, value), false});
     tell_access("rmw", place, value, *site);
@@ -480,6 +505,7 @@ model_fence_full(void)
     if (!running || broken(MODEL_NO_FULL, NULL, NULL))
         return;
     step();
+    get_on(4);
     tell("full fence");
     drain_all(running);
 }
@@ -494,6 +520,7 @@ model_fence_heavy(void)
     if (!running || broken(MODEL_NO_HEAVY, NULL, NULL))
         return;
     step();
+    get_on(5);
     tell("heavy fence");
     for (int i = 0; i < thread_count; i++)
         drain_all(&threads[i]);
@@ -511,8 +538,20 @@ model_pause(void)
         tell("waits for news");
         step();
     }
+    get_on(6);
     running->seen = 0;
     running->news = false;
+}
+
+void
+model_yield(void)
+{
+    if (!running)
+        return;
+    running->yields = true;
+    tell("yields");
+    step();
+    get_on(7);
 }
 
 void
@@ -527,6 +566,7 @@ model_sleep(_Atomic uint32_t *word, uint32_t expected)
     tell("sleeps on %s", place->name);
     running->sleeps = (void *)word;
     step();
+    get_on(8);
     tell("goes on");
 }
 
@@ -539,6 +579,7 @@ model_wake(_Atomic uint32_t *word)
         if (threads[i].sleeps == (void *)word &&
             !broken(MODEL_NO_WAKE, NULL, NULL))
             threads[i].sleeps = NULL;
+    get_on(9);
     tell("wakes");
 }
 
@@ -547,7 +588,7 @@ model_choose(uint32_t n)
 {
     step();
     uint32_t choice = search_ask(ASK_MODEL, n);
-    running->history = mix(running->history, choice);
+    get_on(choice);
     tell("chooses %u of %u", choice, n);
     return choice;
 }

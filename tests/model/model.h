@@ -37,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_THREADS = 4, MODEL_BREAKS = 8 };
+enum { MODEL_THREADS = 4, MODEL_BREAKS = 8, MODEL_PENDING = 16 };
 
 /* Ways to break what is modelled; each must be found. */
 enum model_how {
@@ -67,9 +67,10 @@ struct model {
     /* All that threads share is in shared places, so the values they read
      * tell states apart; else it is told by whose stores they read. */
     bool values;
-    /* Switches away from a thread that could go on, at most; 0: any number.
-     * For a full run, if it can afford more: full_bound. */
-    int bound, full_bound;
+    /* Switches away from a thread that could go on, at most; 0: any number. */
+    int bound;
+    /* Stores a buffer holds; 0: MODEL_PENDING. */
+    int buffer;
     struct model_break breaks[MODEL_BREAKS];
     struct model *next;
 };
@@ -86,8 +87,8 @@ void model_add(struct model *model);
     struct model_semicolon
 
 /* Make an atomic object a shared place; other atomics are no steps. */
-#define model_share(object) model_place(#object, &(object), sizeof(object))
-void model_place(const char *name, volatile void *at, size_t bytes);
+#define model_share(object) model_place(#object, -1, &(object), sizeof(object))
+void model_place(const char *name, int index, volatile void *at, size_t bytes);
 /* An array of them. */
 #define model_share_array(object)                          \
     model_places(#object, &(object)[0], sizeof(object)[0], \
@@ -111,6 +112,8 @@ uint32_t model_choose(uint32_t n);
 /* Nothing to do until another thread writes to a place that was read since
  * the last pause. */
 void model_pause(void);
+/* Nothing to do until another thread has made a step, if one can. */
+void model_yield(void);
 /* A futex: sleep if *word is expected; wake all that sleep. */
 void model_sleep(_Atomic uint32_t *word, uint32_t expected);
 void model_wake(_Atomic uint32_t *word);

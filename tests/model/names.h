@@ -14,40 +14,41 @@
 #define rn__env_count modelled_env_count
 
 /* core/runq.c */
-#define rn__runq_put modelled_runq_put
-#define rn__runq_take modelled_runq_take
-#define rn__runq_steal modelled_runq_steal
-#define rn__runq_empty modelled_runq_empty
+#define rn__runq_give_way modelled_runq_give_way
+#define rn__runq_grow modelled_runq_grow
+#define rn__runq_rob modelled_runq_rob
 
-/* core/wait.c */
-#define rn__fire modelled_fire
-#define rn__fire_all modelled_fire_all
-#define rn__task_waits modelled_task_waits
-#define rn__wait_add modelled_wait_add
-#define rn__wait_any modelled_wait_any
-#define rn__wait_claim modelled_wait_claim
-#define rn__wait_claim_all modelled_wait_claim_all
-#define rn__wait_claim_first modelled_wait_claim_first
-#define rn__wait_fired modelled_wait_fired
-#define rn__wait_forever modelled_wait_forever
-#define rn__wait_one modelled_wait_one
-#define rn__wait_open modelled_wait_open
-#define rn__wait_park modelled_wait_park
-#define rn__wait_parked modelled_wait_parked
-#define rn__wait_through modelled_wait_through
+/* core/sched.c; machine.c has some of its own */
+#define rn__sched_adopt modelled_sched_adopt
+#define rn__sched_arrived modelled_sched_arrived
+#define rn__sched_end modelled_sched_end
+#define rn__sched_enter modelled_sched_enter
+#define rn__sched_feed modelled_sched_feed
+#define rn__sched_local modelled_sched_local
+#define rn__sched_look modelled_sched_look
+#define rn__sched_park modelled_sched_park
+#define rn__sched_poke modelled_sched_poke
+#define rn__sched_ready modelled_sched_ready
+#define rn__sched_set_pace modelled_sched_set_pace
+#define rn__sched_starved modelled_sched_starved
+#define rn__sched_switch modelled_sched_switch
+#define rn__sched_yield modelled_sched_yield
+#define rn__stack_give modelled_stack_give
+#define rn__stack_reset modelled_stack_reset
+#define rn__stack_take modelled_stack_take
 
 /* core/scope.c */
-#define rn__scope_cancel modelled_scope_do_cancel
-#define rn__scope_enter modelled_scope_enter
+#define rn__scope_cancel modelled_scope_cancel
+#define rn__scope_emptied modelled_scope_emptied
 #define rn__scope_failed modelled_scope_failed
 #define rn__scope_init modelled_scope_init
-#define rn__scope_leave modelled_scope_leave
 #define rn__scope_pin modelled_scope_pin
 #define rn__scope_unpin modelled_scope_unpin
-#define rn_scope_cancel modelled_scope_cancel
-#define rn_scope_close modelled_scope_close
-#define rn_scope_open modelled_scope_open
-#define rn_scope_set_deadline modelled_scope_set_deadline
+#define rn__scopes_fini modelled_scopes_fini
+#define rn_scope_cancel modelled_public_scope_cancel
+#define rn_scope_close modelled_public_scope_close
+#define rn_scope_open modelled_public_scope_open
+#define rn_scope_set_deadline modelled_public_scope_set_deadline
 
 /* core/timers.c */
 #define rn__timer_again modelled_timer_again
@@ -60,17 +61,34 @@
 #define rn__timers_fini modelled_timers_fini
 #define rn__timers_run modelled_timers_run
 
-/* core/sched.c, core/runtime.c: by machine.c */
-#define rn__sched_park modelled_sched_park
-#define rn__sched_ready modelled_sched_ready
+/* core/wait.c */
+#define rn__fire_all modelled_fire_all
+#define rn__wait_any modelled_wait_any
+#define rn__wait_claim_all modelled_wait_claim_all
+#define rn__wait_claim_some modelled_wait_claim_some
+#define rn__wait_forever modelled_wait_forever
+#define rn__wait_one modelled_wait_one
+#define rn__wait_park modelled_wait_park
+#define rn__wait_through modelled_wait_through
+
+/* core/worker.c */
+#define rn__worker_find modelled_worker_find
+#define rn__worker_stop_all modelled_worker_stop_all
+#define rn__worker_wake_one modelled_worker_wake_one
+
+/* os/ and core/runtime.c: by machine.c and sched.c */
+#define rn__alloc modelled_alloc
+#define rn__ctx_switch modelled_ctx_switch
+#define rn__free modelled_free
+#define rn__os_now modelled_os_now
 #define rn__rt_now modelled_rt_now
 
 /* sync/ */
 #define rn__mutex_holds modelled_mutex_holds
 #define rn__mutex_release modelled_mutex_release
 #define rn__mutex_relock modelled_mutex_relock
-#define rn_mutex_lock modelled_mutex_lock
-#define rn_mutex_unlock modelled_mutex_unlock
-#define rn_once_do modelled_once_do
+#define rn_mutex_lock modelled_public_mutex_lock
+#define rn_mutex_unlock modelled_public_mutex_unlock
+#define rn_once_do modelled_public_once_do
 
 #endif

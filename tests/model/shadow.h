@@ -106,14 +106,16 @@
 #include "names.h"
 
 #include "base/atomic.h"
-/* Patience becomes a wait for news; what spins a fixed number of times without
- * reading anything goes straight on. */
+/* Patience becomes a wait for news. */
 #define rn__cpu_pause model_pause
 #define sched_yield() model_pause()
 
 #include "os/os.h"
 #define rn__os_relax model_pause
 #define rn__os_fence_all model_fence_heavy
+#define rn__os_wait(word, expected, deadline) \
+    ((void)(deadline), model_sleep((word), (expected)))
+#define rn__os_wake(word, n) model_wake(word)
 /* The worker of the calling thread (machine.h). */
 void *model_os_self(void);
 #define rn__os_self model_os_self

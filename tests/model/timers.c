@@ -7,22 +7,15 @@
 
 enum { DEADLINE = 5, LATER = 9 };
 
-/* Where the heap keeps its timers; it grows only in the first schedule. */
-static struct rn__heap heap;
-
 static void
 setup(void)
 {
     machine_setup();
-    heap.count = 0;
-    machine.timers.heap = heap;
-    machine.timers.next = RN_NEVER;
     for (int i = 0; i < MODEL_THREADS; i++)
         model_check(rn__timer_reserve(&machine) == 0);
-    heap = machine.timers.heap;
-    model_place("timers.lock", &machine.timers.lock.held,
+    model_place("timers.lock", -1, &machine.timers.lock.held,
                 sizeof machine.timers.lock.held);
-    model_place("timers.next", &machine.timers.next,
+    model_place("timers.next", -1, &machine.timers.next,
                 sizeof machine.timers.next);
 }
 
@@ -96,7 +89,7 @@ setup_wait(void)
     lock.held = 0;
     rn__list_init(&queue);
     ended = 0;
-    model_place("lock", &lock.held, sizeof lock.held);
+    model_place("lock", -1, &lock.held, sizeof lock.held);
     model_share(ended);
 }
 
@@ -131,9 +124,9 @@ clock_runs(void)
         model_pause();
 }
 
-MODEL(timer_of_a_wait, .setup = setup_wait,
-      .threads = {waiter, clock_runs, peer}, .bound = 4,
+MODEL(timer_of_a_wait, .setup = setup_wait, .check = machine_check,
+      .threads = {waiter, clock_runs, peer},
       .breaks = {
-          {"claim is a load and a store", MODEL_SPLIT, "A.wait", NULL},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
           {"the lock is a load and a store", MODEL_SPLIT, "timers.lock", NULL},
       });

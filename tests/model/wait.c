@@ -17,8 +17,8 @@ setup(void)
     rn__list_init(&queue);
     gift = 0;
     ended = 0;
-    model_place("lock", &lock.held, sizeof lock.held);
-    model_place("cancelled", &machine.root.cancelled,
+    model_place("lock", -1, &lock.held, sizeof lock.held);
+    model_place("cancelled", -1, &machine.root.cancelled,
                 sizeof machine.root.cancelled);
     model_share(gift);
     model_share(ended);
@@ -76,68 +76,37 @@ peer(void)
     claim_by_queue();
 }
 
-/* Comes again until it or the peer has ended the wait. */
+/* Cancels whatever it finds, until the waiter is gone. */
 static void
 canceller(void)
 {
     while (!atomic_load(&ended)) {
-        if (rn__wait_claim(machine_task(0), -ECANCELED, true)) {
+        if (rn__wait_claim(&machine_tasks[0], -ECANCELED, true)) {
             give(2);
-            rn__fire(machine_task(0));
-            return;
+            rn__fire(&machine_tasks[0]);
+        } else {
+            model_pause();
         }
-        model_pause();
     }
 }
 
-MODEL(wait_peer_and_cancel, .setup = setup,
+MODEL(wait_peer_and_cancel, .setup = setup, .check = machine_check,
       .threads = {waiter, peer, canceller},
       .breaks = {
-          {"claim is a load and a store", MODEL_SPLIT, "A.wait", NULL},
-          {"changes of the word are relaxed", MODEL_RELAX, "A.wait", "rn__cas"},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
       });
 
 /* ---- one wait after the other ------------------------------------------- */
 
-static _Atomic int arrived; /* waits that have been opened */
-
 static void
-setup_two(void)
+waiter_twice(void)
 {
-    setup();
-    arrived = 0;
-    model_share(arrived);
+    wait_once();
+    waiter();
 }
 
-static void
-wait_twice(void)
-{
-    struct rn__task *self = machine_self();
-    struct rn__waiter waiter;
-    for (int i = 0; i < 2; i++) {
-        rn__lock(&lock);
-        rn__wait_open(self, RN__RECV, NULL, NULL, true);
-        rn__wait_add(&queue, &waiter, self, i, NULL);
-        rn__unlock(&lock);
-        atomic_store(&arrived, i + 1);
-        model_check(rn__wait_park(self, RN_NEVER) == i);
-        model_check(taken() == 1);
-    }
-}
-
-static void
-peer_twice(void)
-{
-    for (int i = 0; i < 2; i++) {
-        while (atomic_load(&arrived) <= i)
-            model_pause();
-        model_check(claim_by_queue());
-    }
-}
-
-MODEL(wait_two_in_a_row, .setup = setup_two,
-      .threads = {wait_twice, peer_twice},
+MODEL(wait_two_in_a_row, .setup = setup, .check = machine_check,
+      .threads = {waiter_twice, peer, canceller}, .bound = 2,
       .breaks = {
-          {"claim is a load and a store", MODEL_SPLIT, "A.wait", NULL},
-          {"changes of the word are relaxed", MODEL_RELAX, "A.wait", "rn__cas"},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
       });
