@@ -37,11 +37,12 @@ machine_setup(void)
     memset(machine_tasks, 0, sizeof machine_tasks);
     machine.workers = machine_workers;
     machine.worker_count = MODEL_THREADS;
-    machine.timers.next = RN_NEVER;
     machine.injected_end = &machine.injected;
     rn__scope_init(&machine.root, NULL, NULL);
     for (int i = 0; i < MODEL_THREADS; i++) {
         machine_workers[i].rt = &machine;
+        machine_workers[i].index = i;
+        rn__timers_init(&machine_workers[i].timers, 0);
         machine_workers[i].current = &machine_tasks[i];
         setup_task(i);
         ready[i] = 0;

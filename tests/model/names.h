@@ -13,9 +13,15 @@
 /* core/core.h: steps are those of the model */
 #define rn__env_count modelled_env_count
 
+/* core/outside.c */
+#define rn__outside_call_off modelled_outside_call_off
+#define rn__outside_expect modelled_outside_expect
+#define rn__outside_post modelled_outside_post
+#define rn__outside_take modelled_outside_take
+
 /* core/runq.c */
+#define rn__ring_grow modelled_ring_grow
 #define rn__runq_give_way modelled_runq_give_way
-#define rn__runq_grow modelled_runq_grow
 #define rn__runq_rob modelled_runq_rob
 
 /* core/sched.c; machine.c has some of its own */
@@ -25,7 +31,6 @@
 #define rn__sched_enter modelled_sched_enter
 #define rn__sched_feed modelled_sched_feed
 #define rn__sched_local modelled_sched_local
-#define rn__sched_look modelled_sched_look
 #define rn__sched_park modelled_sched_park
 #define rn__sched_poke modelled_sched_poke
 #define rn__sched_ready modelled_sched_ready
@@ -53,12 +58,15 @@
 /* core/timers.c */
 #define rn__timer_again modelled_timer_again
 #define rn__timer_expire modelled_timer_expire
-#define rn__timer_reserve modelled_timer_reserve
 #define rn__timer_restart modelled_timer_restart
 #define rn__timer_start modelled_timer_start
 #define rn__timer_stop modelled_timer_stop
-#define rn__timer_unreserve modelled_timer_unreserve
-#define rn__timers_fini modelled_timers_fini
+#define rn__timers_due modelled_timers_due
+#define rn__timers_first modelled_timers_first
+#define rn__timers_init modelled_timers_init
+#define rn__timers_look modelled_timers_look
+#define rn__timers_look_everywhere modelled_timers_look_everywhere
+#define rn__timers_next modelled_timers_next
 #define rn__timers_run modelled_timers_run
 
 /* core/wait.c */
@@ -74,6 +82,7 @@
 /* core/worker.c */
 #define rn__worker_find modelled_worker_find
 #define rn__worker_stop_all modelled_worker_stop_all
+#define rn__worker_wake_from_outside modelled_worker_wake_from_outside
 #define rn__worker_wake_one modelled_worker_wake_one
 
 /* os/ and core/runtime.c: by machine.c and sched.c */

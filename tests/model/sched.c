@@ -18,13 +18,14 @@
 
 #include "machine.h"
 
-/* One round of a search is as good as many. */
+/* A search looks a fixed number of times. */
 #undef rn__cpu_pause
-#define rn__cpu_pause() (round = ROUNDS)
+#define rn__cpu_pause() ((void)0)
 /* What is waited for may not be a place of the model. */
 #undef rn__os_relax
 #define rn__os_relax model_yield
 
+#include "core/outside.c"
 #include "core/runq.c"
 #include "core/sched.c"
 #include "core/worker.c"
@@ -37,6 +38,7 @@ enum word {
     FIRE,   /* the event */
     START,  /* another task */
     INJECT, /* another task, into the global queue */
+    EXPECT, /* two items from outside */
     SPIN    /* until the event has been fired, without waiting */
 };
 
@@ -84,6 +86,9 @@ rn__ctx_switch(struct rn__ctx *from, struct rn__ctx *to)
         atomic_load_explicit(&saved[context_of(to)], memory_order_relaxed));
     atomic_store_explicit(&saved[context_of(to)], 0, memory_order_relaxed);
 }
+
+/* Set once items may be posted. */
+static _Atomic bool expected;
 
 /* ---- tasks -------------------------------------------------------------- */
 
@@ -135,6 +140,11 @@ do_step(struct rn__task *self, struct step step)
         return;
     case INJECT:
         inject(&machine, &machine_tasks[step.task]);
+        return;
+    case EXPECT:
+        rn__outside_expect(&machine);
+        rn__outside_expect(&machine);
+        atomic_store(&expected, true);
         return;
     case SPIN:
         while (!atomic_load(&event.fired))
@@ -197,14 +207,22 @@ add_context(struct rn__ctx *ctx, bool is_saved)
 }
 
 static void
+setup_ring(struct rn__ring *ring)
+{
+    ring->head = ring->tail = UINT32_MAX; /* indices wrap */
+    ring->room = RING;
+    ring->tasks = rn__alloc(&machine, RING * sizeof *ring->tasks);
+}
+
+static void
 setup_worker(struct rn__worker *w)
 {
     w->current = NULL;
     w->rounds = w->rounds_given = 1000; /* no looks around */
     w->pace = RN__ROB_WORTH;            /* one task is worth a robbery */
     w->wake_at = 1;
-    w->queue.ring = rn__alloc(&machine, RING * sizeof *w->queue.ring);
-    w->queue.room = RING;
+    setup_ring(&w->queue.woken);
+    setup_ring(&w->queue.fresh);
     add_context(&w->idle.ctx, false);
 }
 
@@ -221,6 +239,7 @@ setup(int workers)
     event.lock.held = 0;
     event.fired = false;
     event.waiter = NULL;
+    expected = false;
     memset(looked, 0, sizeof looked);
     for (int i = 0; i < workers; i++)
         setup_worker(&machine_workers[i]);
@@ -263,8 +282,8 @@ share_queue(int i)
     model_place("busy", i, &q->busy, sizeof q->busy);
     model_place("claim", i, &q->claim.held, sizeof q->claim.held);
     model_place("slot", i, &q->slot, sizeof q->slot);
-    model_place("head", i, &q->head, sizeof q->head);
-    model_place("tail", i, &q->tail, sizeof q->tail);
+    model_place("head", i, &q->fresh.head, sizeof q->fresh.head);
+    model_place("tail", i, &q->fresh.tail, sizeof q->fresh.tail);
 }
 
 static void
@@ -316,13 +335,10 @@ setup_rob(void)
 {
     setup(3);
     memset(got, 0, sizeof got);
-    for (int i = 0; i < machine.worker_count; i++) {
+    for (int i = 0; i < machine.worker_count; i++)
         machine_workers[i].wake_at = UINT32_MAX; /* they do not sleep here */
-        machine_workers[i].queue.head = machine_workers[i].queue.tail =
-            UINT32_MAX;
-    }
     begin_with(0, 0);
-    rn__runq_push(&machine_workers[0].queue, &machine_tasks[1]);
+    rn__ring_push(&machine_workers[0].queue.fresh, &machine_tasks[1]);
 }
 
 static void
@@ -365,8 +381,8 @@ check_rob(void)
     for (int i = 0; i < machine.worker_count; i++) {
         struct rn__runq *q = &machine_workers[i].queue;
         get(rn__runq_swap(q, NULL));
-        while (rn__runq_length(q) > 0)
-            get(rn__runq_shift(q));
+        while (rn__ring_length(&q->fresh) > 0)
+            get(rn__ring_shift(&q->fresh));
     }
     for (int i = 0; i < TASKS; i++)
         count += got[i];
@@ -496,8 +512,8 @@ setup_wake(void)
     program(2, ends);
     begin_with(0, 0);
     share_sleep();
-    model_place("tail", 0, &machine_workers[0].queue.tail,
-                sizeof machine_workers[0].queue.tail);
+    model_place("tail", 0, &machine_workers[0].queue.fresh.tail,
+                sizeof machine_workers[0].queue.fresh.tail);
     model_share(event.fired);
 }
 
@@ -550,3 +566,67 @@ MODEL(sched_injected_and_sleep, .setup = setup_inject_and_sleep,
       .breaks = {
           {"a futex wakes nobody", MODEL_NO_WAKE, NULL, NULL},
       });
+
+/* ---- from outside ------------------------------------------------------- */
+
+static struct rn__outside items[2];
+static _Atomic int arrived;
+
+/* The event is that both have arrived. */
+static void
+arrive_item(struct rn__outside *item)
+{
+    (void)item;
+    if (++arrived == 2)
+        fire_event();
+}
+
+/* An OS thread that is no worker. */
+static void
+poster(void)
+{
+    while (!atomic_load(&expected))
+        model_pause();
+    rn__outside_post(&machine, &items[0]);
+    rn__outside_post(&machine, &items[1]);
+}
+
+static void
+setup_outside(void)
+{
+    static const struct step expects[] = {{EXPECT, 0}, {WAIT, 0}, {END, 0}};
+    setup(2);
+    items[0].arrive = items[1].arrive = arrive_item;
+    arrived = 0;
+    program(0, expects);
+    begin_with(0, 0);
+    share_sleep();
+    share_event();
+    model_share(expected);
+    model_share(machine.outside);
+    model_share(machine.outside_due);
+    model_share(machine.watching);
+}
+
+/* Those who expect something watch for it, but soon give up. */
+static void
+setup_watched(void)
+{
+    setup_outside();
+    machine.may_spin = true;
+    machine.spin_misses = 10;
+}
+
+#define OUTSIDE_BREAKS                                       \
+    .breaks = {                                              \
+        {"a futex wakes nobody", MODEL_NO_WAKE, NULL, NULL}, \
+        {"the list is taken by load and store", MODEL_SPLIT, \
+         "machine.outside", NULL},                           \
+    }
+
+MODEL(sched_outside, .setup = setup_outside,
+      .threads = {worker, worker, poster}, .check = check, .bound = 2,
+      OUTSIDE_BREAKS);
+MODEL(sched_outside_watched, .setup = setup_watched,
+      .threads = {worker, worker, poster}, .check = check, .bound = 1,
+      OUTSIDE_BREAKS);

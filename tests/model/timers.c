@@ -1,5 +1,6 @@
-/* timers.c - a timer's stop against its expiry: once stop has returned, expiry
- * does not run and will not; of a wait's deadline and a peer one ends it.
+/* timers.c - timers that several start, stop and run: once stop has returned,
+ * expiry does not run and will not; a timer that moves from worker to worker is
+ * in one wheel at most; of a wait's deadline and a peer one ends it.
  */
 #include "machine.h"
 
@@ -7,74 +8,130 @@
 
 enum { DEADLINE = 5, LATER = 9 };
 
-static void
-setup(void)
+static struct rn__timer timer;
+static _Atomic int owned; /* what expiry touches */
+static int expired;
+
+static struct rn__timers *
+timers_of(int worker)
 {
-    machine_setup();
-    for (int i = 0; i < MODEL_THREADS; i++)
-        model_check(rn__timer_reserve(&machine) == 0);
-    model_place("timers.lock", -1, &machine.timers.lock.held,
-                sizeof machine.timers.lock.held);
-    model_place("timers.next", -1, &machine.timers.next,
-                sizeof machine.timers.next);
+    return &machine_workers[worker].timers;
 }
 
-/* ---- a plain timer ------------------------------------------------------ */
-
-static struct rn__timer timer;
-static _Atomic int owned; /* expiry touches it; gone after stop */
-
 static void
-expire(struct rn__timer *expired, struct rn__expired *out)
+on_expire(struct rn__timer *self, struct rn__expired *out)
 {
-    (void)expired;
+    (void)self;
     (void)out;
+    expired++;
     atomic_store_explicit(&owned, 1, memory_order_relaxed);
 }
 
 static void
-setup_plain(void)
+setup(void)
 {
-    setup();
-    timer = (struct rn__timer){.expire = expire};
-    owned = 0;
+    machine_setup();
+    timer = (struct rn__timer){0};
+    rn__timer_init(&timer, on_expire);
+    owned = expired = 0;
     model_share(owned);
+    model_share(timer.home);
+    for (int i = 0; i < 2; i++) {
+        model_place("lock", i, &timers_of(i)->lock.held,
+                    sizeof timers_of(i)->lock.held);
+        model_place("next", i, &timers_of(i)->next, sizeof timers_of(i)->next);
+    }
 }
+
+/* Time goes on, once, for a worker's timers. */
+static void
+tick(int worker)
+{
+    rn__timers_run(rn__worker_self(), timers_of(worker), LATER);
+}
+
+static void
+check(void)
+{
+    size_t left = 0, count;
+    bool runs = rn__timer_stop(&timer);
+    for (int i = 0; i < 2; i++) {
+        model_check(rn__wheel_valid(&timers_of(i)->wheel, &count));
+        left += count;
+        model_check(rn__wheel_next(&timers_of(i)->wheel) == RN_NEVER);
+    }
+    model_check(left == 0 && expired + runs <= 2);
+}
+
+#define BREAKS                                                         \
+    .breaks = {                                                        \
+        {"the lock is a load and a store", MODEL_SPLIT, "lock", NULL}, \
+    }
+
+/* ---- stop against expiry ------------------------------------------------ */
 
 static void
 start_and_stop(void)
 {
-    rn__timer_start(&machine, &timer, DEADLINE);
-    bool ran = !rn__timer_stop(&machine, &timer);
+    rn__timer_start(timers_of(0), &timer, DEADLINE, 0);
+    bool ran = !rn__timer_stop(&timer);
     model_check(atomic_load_explicit(&owned, memory_order_relaxed) == ran);
     model_free(&owned);
 }
 
 static void
-start_twice(void)
+tick_first(void)
 {
-    rn__timer_start(&machine, &timer, DEADLINE);
-    rn__timer_restart(&machine, &timer, LATER, 0);
-    rn__timer_stop(&machine, &timer);
-    model_free(&owned);
+    tick(0);
 }
 
 static void
-clock_ticks(void)
+check_stopped(void)
 {
-    rn__timers_run(&machine, LATER);
+    model_check(expired <= 1);
 }
 
-#define BREAKS                                                                \
-    .breaks = {                                                               \
-        {"the lock is a load and a store", MODEL_SPLIT, "timers.lock", NULL}, \
-    }
+MODEL(timer_stop, .setup = setup,
+      .threads = {start_and_stop, tick_first, tick_first},
+      .check = check_stopped, .bound = 4, BREAKS);
 
-MODEL(timer_stop, .setup = setup_plain,
-      .threads = {start_and_stop, clock_ticks, clock_ticks}, .bound = 4,
+/* ---- restarts by two workers, and a stop -------------------------------- */
+
+static void
+restart_here(void)
+{
+    int self = model_self();
+    rn__timer_restart(timers_of(self), &timer, DEADLINE, 0);
+}
+
+static void
+restart_and_tick(void)
+{
+    restart_here();
+    tick(model_self());
+}
+
+static void
+stop(void)
+{
+    rn__timer_stop(&timer);
+}
+
+static void
+tick_both(void)
+{
+    tick(0);
+    tick(1);
+}
+
+MODEL(timer_first_restarts, .setup = setup,
+      .threads = {restart_and_tick, restart_here}, .check = check, BREAKS);
+MODEL(timer_moves_and_stops, .setup = setup,
+      .threads = {restart_here, restart_here, stop}, .check = check, .bound = 3,
       BREAKS);
-MODEL(timer_restart, .setup = setup_plain,
-      .threads = {start_twice, clock_ticks}, BREAKS);
+MODEL(timer_moves_and_expires, .setup = setup,
+      .threads = {restart_here, restart_here, tick_both}, .check = check,
+      .bound = 3, BREAKS);
 
 /* ---- a wait's deadline -------------------------------------------------- */
 
@@ -89,7 +146,7 @@ setup_wait(void)
     lock.held = 0;
     rn__list_init(&queue);
     ended = 0;
-    model_place("lock", -1, &lock.held, sizeof lock.held);
+    model_place("queue.lock", -1, &lock.held, sizeof lock.held);
     model_share(ended);
 }
 
@@ -102,7 +159,7 @@ waiter(void)
     rn__lock(&lock);
     int result = rn__wait_one(self, &spec, DEADLINE);
     model_check(result == 0 || result == -ETIMEDOUT);
-    model_check(!self->timer.node.place && rn__list_empty(&queue));
+    model_check(!rn__heap_has(&self->timer.node) && rn__list_empty(&queue));
     atomic_store(&ended, 1);
 }
 
@@ -120,7 +177,8 @@ peer(void)
 static void
 clock_runs(void)
 {
-    while (!rn__timers_run(&machine, LATER) && !atomic_load(&ended))
+    struct rn__worker *self = rn__worker_self();
+    while (!rn__timers_run(self, timers_of(0), LATER) && !atomic_load(&ended))
         model_pause();
 }
 
@@ -128,5 +186,5 @@ MODEL(timer_of_a_wait, .setup = setup_wait, .check = machine_check,
       .threads = {waiter, clock_runs, peer},
       .breaks = {
           {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
-          {"the lock is a load and a store", MODEL_SPLIT, "timers.lock", NULL},
+          {"the lock is a load and a store", MODEL_SPLIT, "lock", NULL},
       });
