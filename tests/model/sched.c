@@ -628,5 +628,5 @@ MODEL(sched_outside, .setup = setup_outside,
       .threads = {worker, worker, poster}, .check = check, .bound = 2,
       OUTSIDE_BREAKS);
 MODEL(sched_outside_watched, .setup = setup_watched,
-      .threads = {worker, worker, poster}, .check = check, .bound = 1,
+      .threads = {worker, worker, poster}, .check = check, .bound = 2,
       OUTSIDE_BREAKS);

@@ -29,7 +29,7 @@ const struct work soak_works[] = {
     {"select", work_select},     {"join", work_join},
     {"buffer", work_buffer},     {"mutex", work_mutex},
     {"timers", work_timers},     {"cancel", work_cancel},
-    {"deadline", work_deadline},
+    {"deadline", work_deadline}, {"blocking", work_blocking},
 };
 const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
 

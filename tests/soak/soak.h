@@ -37,7 +37,8 @@ extern const int soak_work_count;
 
 /* The kinds, by file. */
 int work_tree(void *seed), work_once(void *seed), work_deep(void *seed),
-    work_sleep(void *seed), work_pingpong(void *seed);
+    work_sleep(void *seed), work_pingpong(void *seed),
+    work_blocking(void *seed);
 int work_chan(void *seed), work_select(void *seed), work_join(void *seed);
 int work_buffer(void *seed), work_mutex(void *seed);
 int work_timers(void *seed), work_cancel(void *seed), work_deadline(void *seed);

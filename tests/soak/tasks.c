@@ -1,9 +1,10 @@
 /* tasks.c - soak work of tasks: trees, once and waitgroups, deep stacks,
- * sleeps, ping-pong.
+ * sleeps, ping-pong, blocking calls.
  */
 #include "soak.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 /* ---- a tree of joins ---------------------------------------------------- */
@@ -190,4 +191,49 @@ work_pingpong(void *arg)
     rn_chan_unref(t.ping);
     rn_chan_unref(t.pong);
     return 0;
+}
+
+/* ---- blocking calls ----------------------------------------------------- */
+
+static int
+blocks(void *arg)
+{
+    _Atomic int *count = arg;
+    sched_yield();
+    return atomic_fetch_add(count, 1);
+}
+
+static int
+caller(void *arg)
+{
+    struct onces *o = arg;
+    for (int i = 0; i < 10; i++) {
+        rn_time deadline = i % 3 ? RN_NEVER : rn_after(i * 10 * RN_US);
+        int result = -1;
+        int error = rn_blocking(blocks, &o->seen, deadline, &result);
+        if (error == -ETIMEDOUT && i % 3 == 0) {
+            need(result == -1);
+            error = rn_blocking(blocks, &o->seen, RN_NEVER, &result);
+        }
+        need(error == 0 && result >= 0);
+        rn_waitgroup_done(&o->group);
+        tick();
+    }
+    return 0;
+}
+
+int
+work_blocking(void *arg)
+{
+    uint64_t prng = *(uint64_t *)arg;
+    struct onces o = {.group = RN_WAITGROUP_INIT};
+    int count = 1 + below(&prng, 8);
+    rn_scope *scope;
+    need(rn_scope_open(RN_NEVER, &scope) == 0);
+    rn_waitgroup_add(&o.group, 10 * count);
+    for (int i = 0; i < count; i++)
+        need(rn_go(scope, caller, &o) == 0);
+    need(rn_waitgroup_wait(&o.group, RN_NEVER) == 0);
+    need(atomic_load(&o.seen) == 10 * count);
+    return rn_scope_close(scope);
 }
