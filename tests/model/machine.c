@@ -114,3 +114,46 @@ rn__sched_park(struct rn__task *self)
         model_pause();
     atomic_store(&ready[self - machine_tasks], 0);
 }
+
+/* ---- what is not modelled ----------------------------------------------- */
+
+struct rn__stack *
+rn__spare_take(struct rn__rt *rt)
+{
+    struct rn__stack *stack = rt->stacks;
+    if (stack)
+        rt->stacks = stack->next;
+    return stack;
+}
+
+void
+rn__spare_give(struct rn__worker *worker, struct rn__stack *stack)
+{
+    stack->next = worker->rt->stacks;
+    worker->rt->stacks = stack;
+}
+
+void
+rn__spare_trim(struct rn__worker *worker)
+{
+    (void)worker;
+}
+
+bool
+rn__spare_trim_idle(struct rn__worker *worker)
+{
+    (void)worker;
+    return false;
+}
+
+void
+rn__os_set_self(void *self)
+{
+    (void)self;
+}
+
+void
+rn__monitor_ring(struct rn__rt *rt)
+{
+    (void)rt;
+}

@@ -88,19 +88,28 @@ report(const struct result *r, const char *how, bool complete)
 }
 
 static bool
+search_at_random(uint64_t schedules)
+{
+    struct result result;
+    search_some(1, schedules, &result);
+    return report(&result, "at random", true);
+}
+
+static bool
 search(void)
 {
     struct result result;
     char how[64] = "all";
     int bound = the_model->bound;
+    if (the_model->some && (!full || the_break))
+        return search_at_random(the_model->some);
+    if (the_model->some)
+        return search_at_random(SOME);
     if (bound)
         snprintf(how, sizeof how, "all with %d switches", bound);
     search_all(bound, MOST, &result);
     bool good = report(&result, how, result.exhausted);
-    if (!full || the_break || !good)
-        return good;
-    search_some(1, SOME, &result);
-    return report(&result, "at random", true);
+    return good && full && !the_break ? search_at_random(SOME) : good;
 }
 
 /* In a process of its own, because what is broken may crash. */

@@ -25,9 +25,27 @@ static int place_count;
 enum { SLOTS = 256 };
 static uint8_t slots[SLOTS];
 
-/* Constants of base/atomic.h as the models see them. */
-_Atomic uint32_t modelled_parallel, modelled_env_count;
+/* The flags of base/atomic.h and core/core.h as the models see them. */
+_Atomic uint32_t modelled_parallel, modelled_env_count, modelled_joined;
 _Atomic bool modelled_full_fences;
+
+/* What each thread is inside of; the last is setup and check. */
+static struct rn__inside insides[MODEL_THREADS + 1];
+
+struct rn__inside *modelled_inside_self(void);
+struct rn__inside *
+modelled_inside_self(void)
+{
+    return &insides[running ? running - threads : MODEL_THREADS];
+}
+
+void
+model_share_inside(int thread)
+{
+    struct rn__inside *inside = &insides[thread];
+    model_place("window", thread, &inside->window, sizeof inside->window);
+    model_place("section", thread, &inside->section, sizeof inside->section);
+}
 
 static uint64_t
 mix(uint64_t hash, uint64_t with)
@@ -129,6 +147,8 @@ memory_begin(void)
     running = NULL;
     modelled_parallel = 1;
     modelled_full_fences = false;
+    modelled_joined = 0;
+    memset(insides, 0, sizeof insides);
 }
 
 /* ---- stores become visible ---------------------------------------------- */

@@ -69,6 +69,8 @@ struct model {
     bool values;
     /* Switches away from a thread that could go on, at most; 0: any number. */
     int bound;
+    /* Not all schedules, there are too many: so many at random. */
+    unsigned some;
     /* Stores a buffer holds; 0: MODEL_PENDING. */
     int buffer;
     struct model_break breaks[MODEL_BREAKS];
@@ -96,6 +98,8 @@ void model_place(const char *name, int index, volatile void *at, size_t bytes);
 void model_places(const char *name, volatile void *at, size_t bytes,
                   size_t count);
 
+/* What a thread is inside of (base/atomic.h). */
+void model_share_inside(int thread);
 /* The place is freed: whoever touches it from now on fails. */
 void model_free(volatile void *at);
 

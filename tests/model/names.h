@@ -6,8 +6,11 @@
 #define MODEL_NAMES_H
 
 /* base/ */
+#define rn__inside_self modelled_inside_self
+#define rn__joined modelled_joined
 #define rn__parallel modelled_parallel
 #define rn__full_fences modelled_full_fences
+#define rn__lock_hard modelled_lock_hard
 #define rn__lock_slow modelled_lock_slow
 
 /* core/core.h: steps are those of the model */
@@ -80,16 +83,26 @@
 #define rn__wait_through modelled_wait_through
 
 /* core/worker.c */
+#define rn__worker_begin modelled_worker_begin
+#define rn__worker_end modelled_worker_end
 #define rn__worker_find modelled_worker_find
 #define rn__worker_stop_all modelled_worker_stop_all
 #define rn__worker_wake_from_outside modelled_worker_wake_from_outside
 #define rn__worker_wake_one modelled_worker_wake_one
+
+/* core/monitor.c, core/spare.c: by machine.c */
+#define rn__monitor_ring modelled_monitor_ring
+#define rn__spare_give modelled_spare_give
+#define rn__spare_take modelled_spare_take
+#define rn__spare_trim modelled_spare_trim
+#define rn__spare_trim_idle modelled_spare_trim_idle
 
 /* os/ and core/runtime.c: by machine.c and sched.c */
 #define rn__alloc modelled_alloc
 #define rn__ctx_switch modelled_ctx_switch
 #define rn__free modelled_free
 #define rn__os_now modelled_os_now
+#define rn__os_set_self modelled_os_set_self
 #define rn__rt_now modelled_rt_now
 
 /* sync/ */

@@ -230,7 +230,8 @@ static void
 setup(int workers)
 {
     machine_setup();
-    machine.worker_count = workers;
+    machine.worker_count = machine.awake = workers;
+    machine.trim_at = RN_NEVER;
     machine.options.deadlock = RN_DEADLOCK_CALL;
     machine.options.on_deadlock = on_deadlock;
     dead_end = false;

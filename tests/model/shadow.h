@@ -105,7 +105,20 @@
 /* The simulator that explores a model is linked from the same library. */
 #include "names.h"
 
+/* What a thread is inside of, word by word. Release, because windows are for
+ * x86-64 only, where each store is. */
+#define RN__INSIDE_SET(offset, value) model_inside_set((offset), (value))
+static void model_inside_set(size_t offset, uint32_t value);
 #include "base/atomic.h"
+
+__attribute__((unused)) static void
+model_inside_set(size_t offset, uint32_t value)
+{
+    struct rn__inside *inside = rn__inside_self();
+    atomic_store_explicit(offset ? &inside->section : &inside->window, value,
+                          memory_order_release);
+}
+
 /* Patience becomes a wait for news. */
 #define rn__cpu_pause model_pause
 #define sched_yield() model_pause()
