@@ -17,6 +17,7 @@
 #define rn__os_now sched_now
 
 #include "machine.h"
+#include "runq.h"
 
 /* A search looks a fixed number of times. */
 #undef rn__cpu_pause
@@ -26,7 +27,6 @@
 #define rn__os_relax model_yield
 
 #include "core/outside.c"
-#include "core/runq.c"
 #include "core/sched.c"
 #include "core/worker.c"
 
@@ -240,7 +240,7 @@ setup(int workers)
     event.lock.held = 0;
     event.fired = false;
     event.waiter = NULL;
-    expected = false;
+    expected = queues_are_places = false;
     memset(looked, 0, sizeof looked);
     for (int i = 0; i < workers; i++)
         setup_worker(&machine_workers[i]);
@@ -280,6 +280,7 @@ static void
 share_queue(int i)
 {
     struct rn__runq *q = &machine_workers[i].queue;
+    queues_are_places = true;
     model_place("busy", i, &q->busy, sizeof q->busy);
     model_place("claim", i, &q->claim.held, sizeof q->claim.held);
     model_place("slot", i, &q->slot, sizeof q->slot);
@@ -338,6 +339,7 @@ setup_rob(void)
     memset(got, 0, sizeof got);
     for (int i = 0; i < machine.worker_count; i++)
         machine_workers[i].wake_at = UINT32_MAX; /* they do not sleep here */
+    machine_workers[0].stuck = true; /* its slot may be robbed, too */
     begin_with(0, 0);
     rn__ring_push(&machine_workers[0].queue.fresh, &machine_tasks[1]);
 }
@@ -371,7 +373,7 @@ static void
 thief(void)
 {
     struct rn__worker *self = rn__worker_self();
-    if (get(steal(self, true)))
+    if (get(steal(self)))
         get(rn__sched_local(self));
 }
 
@@ -399,8 +401,8 @@ check_rob(void)
 MODEL(sched_rob_growing, .setup = setup_queue, .threads = {owner, thief},
       .check = check_rob, .buffer = 4, ROB_BREAKS);
 MODEL(sched_rob_two_thieves, .setup = setup_queue,
-      .threads = {modest_owner, thief, thief}, .check = check_rob, .buffer = 4,
-      ROB_BREAKS);
+      .threads = {modest_owner, thief, thief}, .check = check_rob, .bound = 2,
+      .buffer = 4, ROB_BREAKS);
 
 /* ---- the global queue --------------------------------------------------- */
 
