@@ -283,8 +283,12 @@ struct rn__counters {
         passes; /* a task yielded, and nothing else was ready */
 };
 
+/* Two cache lines, as they are fetched in pairs: what different threads write
+ * all the time lies no nearer. */
+#define RN__LINE 128
+
 struct rn__worker {
-    struct rn__rt *rt;
+    _Alignas(RN__LINE) struct rn__rt *rt;
     _Atomic(struct rn__task *) current; /* who runs; NULL in the idle context;
                                            relaxed: own use, and dumps */
     struct rn__stack *left;             /* whom we have just left; NULL: come

@@ -393,12 +393,14 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
     if (error)
         return error;
     struct rn__rt *rt = calloc(1, sizeof *rt);
-    struct rn__worker *workers = calloc((size_t)o.workers, sizeof *workers);
+    size_t bytes = (size_t)o.workers * sizeof(struct rn__worker);
+    struct rn__worker *workers = aligned_alloc(RN__LINE, bytes);
     if (!rt || !workers) {
         free(rt);
         free(workers);
         return -ENOMEM;
     }
+    memset(workers, 0, bytes);
     rt->workers = workers;
     error = rn__options_apply(&o, &rt->pool);
     if (!error) {
