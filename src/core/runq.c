@@ -23,7 +23,7 @@ rn__runq_give_way(struct rn__runq *q)
     do {
         /* release: we have touched nothing */
         atomic_store_explicit(&q->busy, 0, memory_order_release);
-        /* acquire: what the thief has taken is gone; partners with its unlock */
+        /* acquire: what the thief has taken is gone; see its unlock */
         while (atomic_load_explicit(&q->claim.held, memory_order_acquire))
             spin(&spins);
         /* relaxed: as in rn__runq_enter */

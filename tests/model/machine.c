@@ -10,6 +10,7 @@
 struct rn__rt machine;
 struct rn__worker machine_workers[MODEL_THREADS];
 struct rn__task machine_tasks[MODEL_THREADS];
+static struct rn__stack stacks[MODEL_THREADS]; /* only looked at */
 
 /* Whoever finds it goes on with the task. */
 static _Atomic uint32_t ready[MODEL_THREADS];
@@ -23,6 +24,7 @@ setup_task(int i)
     struct rn__task *task = &machine_tasks[i];
     task->rt = &machine;
     task->scope = task->home = &machine.root;
+    task->stack = &stacks[i];
     task->slot = (uint32_t)i;
     task->generation = 1;
     rn__list_append(&machine.root.tasks, &task->sibling);
