@@ -248,6 +248,7 @@ setup(int workers)
         stacks[i] = (struct rn__stack){.away = true, .next = machine.stacks};
         machine.stacks = &stacks[i];
         add_context(&stacks[i].ctx, true);
+        machine_tasks[i].stack = NULL; /* it gets one when it begins */
         at[i] = 0;
         programs[i] = NULL;
     }
