@@ -95,7 +95,7 @@ rn__heap_due(struct rn__heap *heap, int64_t limit, struct rn__heap_node **out,
     size_t found = 0;
     while (found < max && heap->root && heap->root->key <= limit) {
         out[found++] = heap->root;
-        rn__heap_remove(heap, heap->root);
+        rn__heap_remove_slow(heap, heap->root);
     }
     for (size_t i = found; i-- > 0;) {
         if (heap->root)
