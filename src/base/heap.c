@@ -76,7 +76,7 @@ rn__heap_remove_slow(struct rn__heap *heap, struct rn__heap_node *node)
 {
     struct rn__heap_node *orphans = node->child;
     node->child = NULL;
-    if (node->prev != node)
+    if (heap->root != node)
         rn__heap_remove(heap, node);
     else
         heap->root = node->prev = NULL;
