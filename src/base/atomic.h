@@ -58,10 +58,18 @@ struct rn__inside {
 /* That of the calling thread. */
 struct rn__inside *rn__inside_self(void);
 
+#if defined(__SANITIZE_THREAD__)
+#define RN__NO_WINDOWS /* TSan does not see the stores below */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RN__NO_WINDOWS
+#endif
+#endif
+
 #if defined(RN__INSIDE_SET) /* tests/model/ has its own */
 #define RN__WINDOWS 1
 #elif defined(__x86_64__) && defined(__linux__) && !defined(__ILP32__) && \
-    !defined(__SANITIZE_THREAD__)
+    !defined(RN__NO_WINDOWS)
 #define RN__WINDOWS 1
 /* As in os.h, the address of a thread-local must live across no switch: these
  * are stores relative to the thread's segment, which no compiler looks into.

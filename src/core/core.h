@@ -293,11 +293,13 @@ struct rn__worker {
                                            relaxed: own use, and dumps */
     struct rn__stack *left;             /* whom we have just left; NULL: come
                                            to poke */
-    uint32_t rounds;    /* left until the next look at clock and global queue */
+    _Atomic uint32_t
+        rounds;         /* left until the next look at clock and global queue */
     uint32_t slot_run;  /* times in a row the slot was taken */
     uint32_t fresh_run; /* takes since something fresh was taken */
-    uint32_t wake_at;   /* queued tasks that are worth a wake-up */
-    rn_time measured;   /* the pace at the last look */
+    uint32_t fresh_deep;     /* newest ones taken since the oldest was */
+    uint32_t wake_at;        /* queued tasks that are worth a wake-up */
+    rn_time measured;        /* the pace at the last look */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
     void (*poke)(void *arg); /* to be called on the stack that is entered */
@@ -473,6 +475,8 @@ void rn__sched_arrived(void);
 /* Queue tasks on this worker, which is the caller's. */
 void rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
                      uint32_t count);
+/* Measure the pace since the last look, at worker->clock. */
+void rn__sched_measure(struct rn__worker *worker, rn_time now);
 /* Between its switches a task runs about pace ns. */
 void rn__sched_set_pace(struct rn__worker *worker, rn_time pace);
 /* Run fn(arg) on a parked task's stack; only while the world stands still. */

@@ -34,7 +34,7 @@ dump_holder(struct rn__rt *rt, const struct rn__object *object, FILE *out)
     struct rn__task *holder = rn__task_record(rt, id);
     if (id && holder && rn__task_is(holder, id))
         fprintf(out, " held by task %u \"%s\"", rn__task_number(holder),
-                holder->name);
+                rn__task_name(holder));
     else if (id)
         fprintf(out, " held by a task that has ended");
 }

@@ -26,7 +26,10 @@
 
 #define TICK (10 * RN_MS)
 
-enum { IDLE_TICKS = 10 };
+enum {
+    IDLE_TICKS = 10,
+    FEW = 256 /* steps of progress in a tick: tasks run 40 us or more */
+};
 
 /* Values of bell: looking every tick, asleep until rung, to end. */
 enum { TICKING, DEEP, STOP };
@@ -51,6 +54,14 @@ has_queued(struct rn__worker *worker)
            atomic_load(&rt->injected_count) > 0;
 }
 
+/* Tasks that run so long have it look around by the clock, not by rounds. */
+static void
+nudge(struct rn__worker *worker)
+{
+    /* relaxed: if it is lost the next tick does it again */
+    atomic_store_explicit(&worker->rounds, 1, memory_order_relaxed);
+}
+
 /* Returns whether others should run what is queued with this worker. */
 static bool
 look_at(struct rn__monitor *monitor, struct rn__worker *worker)
@@ -58,6 +69,8 @@ look_at(struct rn__monitor *monitor, struct rn__worker *worker)
     struct rn__sight *sight = &monitor->sights[worker->index];
     uint64_t progress = rn__worker_progress(worker);
     struct rn__task *task = rn__current(worker);
+    if (task && progress - sight->progress < FEW)
+        nudge(worker);
     if (!task || progress != sight->progress || task != sight->task) {
         *sight = (struct rn__sight){.progress = progress, .task = task};
         atomic_store_explicit(&worker->stuck, false, memory_order_relaxed);
@@ -65,9 +78,16 @@ look_at(struct rn__monitor *monitor, struct rn__worker *worker)
     }
     sight->ticks++;
     atomic_store_explicit(&worker->stuck, true, memory_order_relaxed);
+    return has_queued(worker);
+}
+
+/* May take long: the other thread must answer, and on_slow return. */
+static void
+report(struct rn__monitor *monitor, struct rn__worker *worker)
+{
+    struct rn__sight *sight = &monitor->sights[worker->index];
     if (monitor->limit && !sight->reported && sight->ticks >= monitor->limit)
         sight->reported = rn__watchdog_report(worker, sight->ticks * TICK);
-    return has_queued(worker);
 }
 
 void
@@ -80,6 +100,8 @@ rn__monitor_look(struct rn__rt *rt)
     help |= next != RN_NEVER && rn__os_now() - TICK > next;
     if (help && rt->worker_count > 1 && atomic_load(&rt->searching) == 0)
         rn__worker_wake_one(rt);
+    for (int i = 0; i < rt->worker_count; i++)
+        report(&rt->monitor, &rt->workers[i]);
 }
 
 /* ---- sleeping ----------------------------------------------------------- */

@@ -35,6 +35,9 @@ forget_runtime(void)
     if (rn__os_self())
         forked = true;
     rn__os_set_self(NULL);
+    atomic_store(&rn__parallel, 0);
+    atomic_store(&rn__env_count, 0);
+    rn__fault_forget();
 }
 
 static void

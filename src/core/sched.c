@@ -27,9 +27,10 @@
 #include <string.h>
 
 enum {
-    SLOT_BUDGET = 16,  /* times in a row a woken task may jump the queue */
-    FRESH_BUDGET = 16, /* times in a row woken tasks go before fresh ones */
-    LOOK_MAX = 128     /* most rounds between looks at the clock and the global
+    SLOT_BUDGET = 16,   /* times in a row a woken task may jump the queue */
+    DEPTH_BUDGET = 256, /* times in a row a newer task begins before an older */
+    FRESH_BUDGET = 16,  /* times in a row woken tasks go before fresh ones */
+    LOOK_MAX = 128      /* most rounds between looks at the clock and the global
                          queue while there is work here */
 };
 #define LOOK_TIME 20000 /* ns between these looks, if a task runs long */
@@ -145,10 +146,38 @@ rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
     uint32_t ns = limit(pace, UINT32_MAX);
     /* relaxed: a guess, also for thieves */
     atomic_store_explicit(&worker->pace, ns, memory_order_relaxed);
-    worker->rounds = worker->rounds_given = limit(LOOK_TIME / ns, LOOK_MAX);
+    worker->rounds_given = limit(LOOK_TIME / ns, LOOK_MAX);
+    atomic_store_explicit(&worker->rounds, worker->rounds_given,
+                          memory_order_relaxed);
     worker->wake_at = worker->rt->worker_count > 1
                           ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
                           : UINT32_MAX;
+}
+
+/* What is left of the rounds. A monitor that wants a look stores 1; should that
+ * be lost here it does so again. Relaxed: nothing hangs on it. */
+static inline uint32_t
+count_round(struct rn__worker *worker, int by)
+{
+    uint32_t left = atomic_load_explicit(&worker->rounds, memory_order_relaxed);
+    if (by == 0)
+        return left;
+    left += (uint32_t)by;
+    atomic_store_explicit(&worker->rounds, left, memory_order_relaxed);
+    return left;
+}
+
+void
+rn__sched_measure(struct rn__worker *worker, rn_time now)
+{
+    uint32_t used = worker->rounds_given - count_round(worker, 0);
+    if (used == 0 || used > worker->rounds_given)
+        return;
+    /* The smaller of two: the kernel may have run others in between. */
+    rn_time pace = (now - worker->clock) / used;
+    rn__sched_set_pace(worker,
+                       pace < worker->measured ? pace : worker->measured);
+    worker->measured = pace;
 }
 
 /* Now and then, however much there is to do here. */
@@ -156,11 +185,7 @@ __attribute__((noinline)) static struct rn__task *
 look_around(struct rn__worker *worker)
 {
     rn_time now = rn__os_now();
-    rn_time pace = (now - worker->clock) / worker->rounds_given;
-    /* The smaller of two: the kernel may have run others in between. */
-    rn__sched_set_pace(worker,
-                       pace < worker->measured ? pace : worker->measured);
-    worker->measured = pace;
+    rn__sched_measure(worker, now);
     rn__outside_take(worker->rt);
     rn__timers_look(worker, now);
     offer(worker);
@@ -176,7 +201,10 @@ take_fresh(struct rn__worker *worker)
     struct rn__ring *fresh = &worker->queue.fresh;
     bool overdue = worker->fresh_run >= FRESH_BUDGET;
     worker->fresh_run = 0;
-    return overdue ? rn__ring_shift(fresh) : rn__ring_pop(fresh);
+    if (!overdue && ++worker->fresh_deep < DEPTH_BUDGET)
+        return rn__ring_pop(fresh);
+    worker->fresh_deep = 0;
+    return rn__ring_shift(fresh);
 }
 
 /* Inside the queue: the first one woken; there is one. With many waiting their
@@ -223,7 +251,7 @@ __attribute__((noinline)) static struct rn__task *
 take_slowly(struct rn__worker *worker)
 {
     struct rn__task *task = NULL;
-    if (worker->rounds == 0)
+    if (count_round(worker, 0) == 0)
         task = look_around(worker);
     if (task)
         return task;
@@ -236,14 +264,14 @@ take_slowly(struct rn__worker *worker)
 static inline struct rn__task *
 take_next(struct rn__worker *worker)
 {
-    if (rn__unlikely(--worker->rounds == 0))
+    if (rn__unlikely(count_round(worker, -1) == 0))
         return take_slowly(worker);
     rn__runq_enter(&worker->queue);
     struct rn__task *task = take(worker);
     rn__runq_leave(&worker->queue);
     if (rn__likely(task != NULL))
         return task;
-    ++worker->rounds;
+    count_round(worker, 1);
     return take_slowly(worker);
 }
 
@@ -554,7 +582,7 @@ rn__sched_yield(struct rn__task *self)
 {
     struct rn__worker *worker = rn__worker_self();
     struct rn__runq *q = &worker->queue;
-    if (rn__unlikely(--worker->rounds == 0)) {
+    if (rn__unlikely(count_round(worker, -1) == 0)) {
         yield_slowly(worker, self);
         return;
     }

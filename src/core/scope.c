@@ -225,7 +225,7 @@ static void
 scope_put(struct rn__rt *rt, struct rn_scope *scope)
 {
     struct rn__worker *worker = rn__worker_self();
-    if (rt->env || worker->scope_count >= SCOPES_KEPT) {
+    if (rt->env || rn__os_asan || worker->scope_count >= SCOPES_KEPT) {
         rn__free(rt, scope);
         return;
     }
@@ -330,7 +330,7 @@ rn_scope_close(rn_scope *scope)
     self->scope = scope->parent;
     wait_unpinned(scope);
     rn__lock(&scope->watch_lock);
-    bool watched = rn__wait_any(&scope->watchers);
+    bool watched = !rn__list_empty(&scope->watchers);
     rn__unlock(&scope->watch_lock);
     if (watched)
         rn__panic_at(site, "rn_scope_close of a scope a select waits for");

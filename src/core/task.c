@@ -178,7 +178,7 @@ rn__task_record(struct rn__rt *rt, uint64_t id)
 bool
 rn__task_is(const struct rn__task *task, uint64_t id)
 {
-    return rn__task_handle(task).id == id && task->known &&
+    return rn__task_handle(task).id == id &&
            atomic_load_explicit(&task->state, memory_order_relaxed) !=
                RN__TASK_FREE;
 }
@@ -190,7 +190,7 @@ rn__task_find(struct rn__rt *rt, uint64_t id)
     if (!task)
         return NULL;
     rn__lock(&task->lock);
-    if (rn__task_is(task, id))
+    if (task->known && rn__task_is(task, id))
         return task;
     rn__unlock(&task->lock);
     return NULL;
@@ -372,7 +372,8 @@ spawn(struct rn_scope *scope, rn_task_fn *fn, void *arg, const char *name,
         return -ENOMEM;
     /* relaxed: for dumps */
     atomic_store_explicit(&task->name, name, memory_order_relaxed);
-    task->known = task->keep = handle != NULL;
+    task->keep = handle != NULL;
+    task->known = handle || name; /* who dumps a name has the lock for it */
     rn__step(RN__SPAWN, &task->object, site);
     int error = rn__scope_enter(scope, task);
     if (rn__unlikely(error)) {
@@ -517,6 +518,7 @@ rn_task_set_name(const char *name)
 {
     struct rn__task *self = rn__self_in("rn_task_set_name");
     rn__lock(&self->lock); /* a dump may be reading the old one */
+    self->known = true;
     atomic_store_explicit(&self->name, name, memory_order_relaxed);
     rn__unlock(&self->lock);
 }

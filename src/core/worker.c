@@ -4,9 +4,9 @@
  * A worker's own queue is run by that worker or by thieves: it never sleeps
  * with something in it. So what others must be told of is what nobody owns (the
  * injected tasks), and what is worth a wake-up (sched.c, PACE). Neither is
- * lost: who injects stores first and then reads asleep; who goes to sleep
- * counts itself asleep, passes a heavy fence, then looks again. A searcher that
- * finds work passes the search on if there is more.
+ * lost: who injects is awake and looks itself; who goes to sleep counts itself
+ * asleep, passes a heavy fence, then looks again. A searcher that finds work
+ * passes the search on if there is more.
  *
  * About half of the workers search at once at most. A task that never yields
  * holds what it has woken, and its worker's timers, until the monitor's next
@@ -428,10 +428,12 @@ rn__worker_find(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     if (worker->handed)
         return take_handed(worker);
+    rn__sched_measure(worker, rn__os_now()); /* it may never get to a look */
     while (!atomic_load(&rt->stop)) {
         rn__outside_take(rt);
         rn__timers_look_everywhere(worker, rn__os_now());
-        worker->rounds = worker->rounds_given;
+        atomic_store_explicit(&worker->rounds, worker->rounds_given,
+                              memory_order_relaxed);
         struct rn__task *task = rn__sched_local(worker);
         if (!task)
             task = search(worker);

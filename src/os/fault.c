@@ -38,6 +38,12 @@ static int installs;
 static struct sigaction before[SIGNALS];
 static _Atomic(rn__fault_fn *) report;
 
+void
+rn__fault_forget(void)
+{
+    pthread_mutex_init(&install_lock, NULL);
+}
+
 /* The thread that reports, 0: none. */
 static _Atomic long reporter;
 

@@ -161,7 +161,9 @@ rn__os_interrupt(uintptr_t thread, const void *self, rn__interrupt_fn *fn,
     question_arg = arg;
     atomic_store(&wanted, self);
     atomic_store(&state, ASKED);
-    bool answered = send_signal(thread) && wait_for_answer(cancel);
+    /* Not sent: an old signal may still be answering this question. */
+    static const _Atomic bool gone = true;
+    bool answered = wait_for_answer(send_signal(thread) ? cancel : &gone);
     atomic_store(&state, IDLE);
     pthread_mutex_unlock(&ask_lock);
     return answered;

@@ -182,6 +182,8 @@ typedef bool rn__fault_fn(const struct rn__fault *fault);
  * call fn, and give the calling thread an alternate stack. */
 int rn__fault_install(rn__fault_fn *fn);
 void rn__fault_remove(void);
+/* In the child of a fork: another thread may have been installing. */
+void rn__fault_forget(void);
 
 /* ---- another thread ---------------------------------------------------- */
 

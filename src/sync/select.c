@@ -183,6 +183,13 @@ announce(const struct call *call, const void *site)
         announce_slowly(call, site);
 }
 
+/* Under its lock: a handle that was never given out names nobody. */
+static bool
+joinable(const struct rn__task *task, uint64_t id)
+{
+    return task->known && rn__task_is(task, id);
+}
+
 /* Under the locks: whether the arm can be done now. */
 static bool
 ready(const struct call *call, rn_arm *arm)
@@ -195,7 +202,7 @@ ready(const struct call *call, rn_arm *arm)
         return arm->chan && rn__chan_can_recv(arm->chan);
     case RN_ARM_KIND_JOIN:
         return !in->task || in->task == call->self ||
-               !rn__task_is(in->task, arm->id) || in->task->ended;
+               !joinable(in->task, arm->id) || in->task->ended;
     case RN_ARM_KIND_SCOPE:
         return arm->data && rn__scope_cancelled(arm->data);
     case RN_ARM_KIND_AT:
@@ -210,7 +217,7 @@ static int
 finish_join(const struct call *call, rn_arm *arm)
 {
     struct arm *in = inner(arm);
-    bool gone = !in->task || !rn__task_is(in->task, arm->id);
+    bool gone = !in->task || !joinable(in->task, arm->id);
     bool self = in->task == call->self;
     uint64_t id = arm->id;
     unlock_all(call);

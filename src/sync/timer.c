@@ -49,6 +49,8 @@ give_block(struct rn__worker *worker, struct rn_timer *block)
         rn__free(worker->rt, block);
         return;
     }
+    /* relaxed: for who frees it again */
+    atomic_store_explicit(&block->chan.refs, 0, memory_order_relaxed);
     *(void **)block = worker->blocks;
     worker->blocks = block;
     worker->block_count++;
@@ -107,12 +109,16 @@ rn_timer_free(rn_timer *timer)
     struct rn__worker *worker = rn__worker_in("rn_timer_free");
     if (!timer)
         return;
-    rn__step(RN__TIMER_STOP, &timer->object, rn__site());
-    rn__timer_stop(&timer->timer);
     rn_chan *chan = &timer->chan;
     /* acquire: all uses by others that have given their references back */
-    if (atomic_load_explicit(&chan->refs, memory_order_acquire) > 1 ||
-        !rn__list_empty(&chan->receivers) || !rn__list_empty(&chan->senders))
+    uint32_t refs = atomic_load_explicit(&chan->refs, memory_order_acquire);
+    if (rn__unlikely(refs == 0))
+        rn__panic_at(rn__site(), "rn_timer_free of a timer freed before");
+    rn__step(RN__TIMER_STOP, &timer->object, rn__site());
+    rn__timer_stop(&timer->timer);
+    /* acquire: all uses by others that have given their references back */
+    if (refs > 1 || !rn__list_empty(&chan->receivers) ||
+        !rn__list_empty(&chan->senders))
         rn_chan_unref(chan); /* says what is wrong */
     else
         give_block(worker, timer);

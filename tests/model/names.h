@@ -28,6 +28,7 @@
 #define rn__runq_rob modelled_runq_rob
 
 /* core/sched.c; machine.c has some of its own */
+#define rn__sched_measure modelled_sched_measure
 #define rn__sched_adopt modelled_sched_adopt
 #define rn__sched_arrived modelled_sched_arrived
 #define rn__sched_end modelled_sched_end
