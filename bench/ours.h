@@ -30,6 +30,12 @@ uint64_t bench_timer(uint64_t n);
 uint64_t bench_timer100k(uint64_t n);
 uint64_t bench_blocking(uint64_t n);
 
+uint64_t bench_mutex_busy(uint64_t n);
+uint64_t bench_buffered_1p1c_busy(uint64_t n);
+uint64_t bench_pingpong_busy(uint64_t n);
+uint64_t bench_select8_busy(uint64_t n);
+uint64_t bench_spawn_one_busy(uint64_t n);
+
 uint64_t bench_wake_all(uint64_t n);
 uint64_t bench_unstarted_bytes(uint64_t n);
 uint64_t bench_sleepers(uint64_t n);

@@ -31,15 +31,21 @@ def sleepers(id_):
                                        (id_ + "_p99", "p99_ms", "ms", 1)))
 
 
+def busy(id_):
+    """The same while the other worker computes."""
+    return Bench(id_ + "_busy", (2,))
+
+
 BENCHES = [
     Bench("switch", (1,)),
     Bench("yield2"), Bench("yield1000"),
-    Bench("spawn_batch"), Bench("spawn_one"),
-    Bench("pingpong"), Bench("buffered_1p1c"), Bench("buffered_4p4c"),
-    Bench("select2"), Bench("select8"),
+    Bench("spawn_batch"), Bench("spawn_one"), busy("spawn_one"),
+    Bench("pingpong"), busy("pingpong"),
+    Bench("buffered_1p1c"), busy("buffered_1p1c"), Bench("buffered_4p4c"),
+    Bench("select2"), Bench("select8"), busy("select8"),
     Bench("select2_ready", (1,)), Bench("select8_ready", (1,)),
     Bench("select_default", (1,)),
-    Bench("mutex"), Bench("mutex_yield"),
+    Bench("mutex"), busy("mutex"), Bench("mutex_yield"),
     Bench("group10"), Bench("group100"),
     Bench("skynet", runs=3),
     sleepers("sleepers10k"), sleepers("sleepers100k"),
