@@ -84,11 +84,13 @@ void bench_memory(double rss_before, double tables_before, uint64_t n);
 /* CPU time so far, in milliseconds. */
 double bench_cpu_ms(void);
 
-/* Count, from an OS thread of its own, how often all other threads go to sleep
- * anew, that is, have woken: first ms / 4 to settle, then for ms. */
+/* Watch, from an OS thread of its own, how often all other threads go to sleep
+ * anew, that is, have woken, and how much CPU time the process takes: first
+ * ms / 4 to settle, then for ms. */
 void bench_idle_begin(uint64_t ms);
-/* Wait until it is over; reports wakes, a second. */
-void bench_idle_end(void);
+/* Wait until it is over; reports wakes and cpu_ms, a second of the time it has
+ * watched for. Returns cpu_ms. */
+double bench_idle_end(void);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
 static struct idle {
     pthread_t thread;
     uint64_t ms;
-    double wakes; /* a second */
+    double wakes, cpu_ms; /* a second */
 } idle;
 
 /* A number of a status file, by its name with the colon; -1: not there. */
@@ -101,9 +101,12 @@ watch(void *arg)
     struct idle *i = arg;
     int self = (int)gettid();
     pause_ms(i->ms / 4);
-    double before = sleeps(self);
+    double seconds = (double)i->ms / 1000;
+    double before = sleeps(self), cpu = bench_cpu_ms();
     pause_ms(i->ms);
-    i->wakes = (sleeps(self) - before) * 1000 / (double)i->ms;
+    /* First the CPU time: to read the others' status takes some. */
+    i->cpu_ms = (bench_cpu_ms() - cpu) / seconds;
+    i->wakes = (sleeps(self) - before) / seconds;
     return NULL;
 }
 
@@ -115,9 +118,11 @@ bench_idle_begin(uint64_t ms)
                 "pthread_create");
 }
 
-void
+double
 bench_idle_end(void)
 {
     pthread_join(idle.thread, NULL);
     bench_figure("wakes", idle.wakes);
+    bench_figure("cpu_ms", idle.cpu_ms);
+    return idle.cpu_ms;
 }

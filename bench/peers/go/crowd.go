@@ -97,9 +97,11 @@ func sleepers(n int) int {
 func idleWakeups(n int) int {
 	far := time.NewTimer(time.Hour)
 	c := gather(100)
-	wakes := make(chan float64)
-	go watchIdle(time.Duration(n)*time.Millisecond, wakes)
-	report("wakes", <-wakes)
+	figures := make(chan idleFigures)
+	go watchIdle(time.Duration(n)*time.Millisecond, figures)
+	seen := <-figures
+	report("wakes", seen.wakes)
+	report("cpu_ms", seen.cpuMs)
 	c.disperse()
 	far.Stop()
 	check(c.woken == 100, "goroutines that waited")

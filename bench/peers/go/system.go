@@ -61,11 +61,16 @@ func pause(span time.Duration) {
 	}
 }
 
-// watchIdle counts how often all other threads wake while they should not.
-func watchIdle(span time.Duration, wakes chan<- float64) {
+type idleFigures struct{ wakes, cpuMs float64 }
+
+// watchIdle counts how often a second all other threads wake while they should
+// not, and the CPU time taken.
+func watchIdle(span time.Duration, figures chan<- idleFigures) {
 	runtime.LockOSThread()
 	pause(span / 4)
-	before := sleeps()
+	before, cpu := sleeps(), cpuMs()
 	pause(span)
-	wakes <- (sleeps() - before) / span.Seconds()
+	cpu = cpuMs() - cpu
+	figures <- idleFigures{(sleeps() - before) / span.Seconds(),
+		cpu / span.Seconds()}
 }

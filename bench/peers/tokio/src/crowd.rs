@@ -141,7 +141,9 @@ pub async fn idle_wakeups(n: u64) -> u64 {
     let crowd = gather(100).await;
     let watcher = std::thread::spawn(move || watch_idle(Duration::from_millis(n)));
     sleep(Duration::from_millis(n * 2)).await;
-    report("wakes", watcher.join().unwrap());
+    let (wakes, cpu) = watcher.join().unwrap();
+    report("wakes", wakes);
+    report("cpu_ms", cpu);
     check(crowd.disperse().await == 100, "tasks that waited");
     drop(far);
     n

@@ -38,10 +38,13 @@ fn sleeps() -> f64 {
         .sum()
 }
 
-/// How often a second all other threads wake while they should not.
-pub fn watch_idle(span: Duration) -> f64 {
+/// How often a second all other threads wake while they should not, and the
+/// CPU time taken, in milliseconds.
+pub fn watch_idle(span: Duration) -> (f64, f64) {
     std::thread::sleep(span / 4);
-    let before = sleeps();
+    let (before, cpu) = (sleeps(), cpu_ms());
     std::thread::sleep(span);
-    (sleeps() - before) / span.as_secs_f64()
+    let cpu = cpu_ms() - cpu;
+    let seconds = span.as_secs_f64();
+    ((sleeps() - before) / seconds, cpu / seconds)
 }
