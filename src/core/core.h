@@ -522,6 +522,8 @@ int rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg);
 /* Fill in what is 0 from the environment variables and the machine. 0 or
  * -EINVAL, said on standard error. */
 int rn__options_resolve(rn_options *options);
+/* RUNNEL_STATS; NULL: no statistics are wanted. */
+const char *rn__options_stats(void);
 /* Choose the switch for this process and a pool of stacks. 0 or a negative
  * errno, said on standard error. */
 int rn__options_apply(const rn_options *options, struct rn__stackpool *pool);

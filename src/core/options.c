@@ -13,15 +13,25 @@ enum {
 };
 #define WATCHDOG_DEFAULT RN_SEC
 
+/* Digits and nothing else, of a number from least to most; else -1. */
+static long
+parse_number(const char *text, long least, long most)
+{
+    char *end;
+    if (*text < '0' || *text > '9') /* strtol takes blanks and signs */
+        return -1;
+    long value = strtol(text, &end, 10);
+    return *end || value < least || value > most ? -1 : value;
+}
+
 static int
 environment_number(const char *name, int fallback)
 {
     const char *text = getenv(name);
-    char *end;
     if (!text || !*text)
         return fallback;
-    long value = strtol(text, &end, 10);
-    if (*end || value < 1 || value > THREADS_MAX) {
+    long value = parse_number(text, 1, THREADS_MAX);
+    if (value < 0) {
         fprintf(stderr, "runnel: %s=%s is not a number from 1 to %d\n", name,
                 text, THREADS_MAX);
         return -EINVAL;
@@ -53,11 +63,10 @@ static rn_time
 environment_watchdog(void)
 {
     const char *text = getenv("RUNNEL_WATCHDOG");
-    char *end;
     if (!text || !*text)
         return WATCHDOG_DEFAULT;
-    long value = strtol(text, &end, 10);
-    if (*end || value < 0 || value > WATCHDOG_MAX_MS) {
+    long value = parse_number(text, 0, WATCHDOG_MAX_MS);
+    if (value < 0) {
         fprintf(stderr,
                 "runnel: RUNNEL_WATCHDOG=%s is not a number of milliseconds "
                 "from 0 (off) to %d\n",
@@ -82,6 +91,23 @@ environment_kind(const char *variable, const char *(*name)(int kind))
     return -EINVAL;
 }
 
+const char *
+rn__options_stats(void)
+{
+    const char *text = getenv("RUNNEL_STATS");
+    return text && *text ? text : NULL;
+}
+
+static int
+check_stats(void)
+{
+    const char *text = rn__options_stats();
+    if (!text || strcmp(text, "text") == 0 || strcmp(text, "json") == 0)
+        return 0;
+    fprintf(stderr, "runnel: RUNNEL_STATS=%s is not one of text, json\n", text);
+    return -EINVAL;
+}
+
 static const char *
 context_name(int kind)
 {
@@ -102,7 +128,8 @@ rn__options_resolve(rn_options *o)
                                  rn__os_cpus())) < 0 ||
         (value = resolve_threads(&o->blocking_threads, "blocking_threads",
                                  "RUNNEL_BLOCKING_THREADS", BLOCKING_DEFAULT)) <
-            0)
+            0 ||
+        (value = check_stats()) < 0)
         return value;
     if ((unsigned)o->context > RN_CONTEXT_THREAD ||
         (unsigned)o->guard > RN_GUARD_CANARY ||

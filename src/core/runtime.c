@@ -288,7 +288,7 @@ static _Atomic bool ran;
 __attribute__((destructor)) static void
 miss_run(void)
 {
-    if (!atomic_load(&ran) && getenv("RUNNEL_STATS"))
+    if (!atomic_load(&ran) && rn__options_stats())
         fprintf(stderr, "runnel: no statistics: the program ended without "
                         "calling rn_run\n");
 }
@@ -319,7 +319,7 @@ thread_main(void *arg)
 static void
 print_stats(struct rn__rt *rt)
 {
-    const char *how = getenv("RUNNEL_STATS");
+    const char *how = rn__options_stats();
     if (!how)
         return;
     rn_stats s;

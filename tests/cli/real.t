@@ -19,6 +19,34 @@ The limit for tasks that do not yield is looked at before anything runs.
   $ RUNNEL_WATCHDOG=0 runnel run locks --json -- 'same way' 2>&1 | json tasks
   3
 
+So are the other variables: digits and nothing else, or one of the words.
+
+  $ for n in 0 1025 many ' 2' +5 2x; do RUNNEL_WORKERS=$n ./locks; done
+  runnel: RUNNEL_WORKERS=0 is not a number from 1 to 1024
+  runnel: RUNNEL_WORKERS=1025 is not a number from 1 to 1024
+  runnel: RUNNEL_WORKERS=many is not a number from 1 to 1024
+  runnel: RUNNEL_WORKERS= 2 is not a number from 1 to 1024
+  runnel: RUNNEL_WORKERS=+5 is not a number from 1 to 1024
+  runnel: RUNNEL_WORKERS=2x is not a number from 1 to 1024
+  [1]
+  $ for n in none -1; do RUNNEL_BLOCKING_THREADS=$n ./locks; done
+  runnel: RUNNEL_BLOCKING_THREADS=none is not a number from 1 to 1024
+  runnel: RUNNEL_BLOCKING_THREADS=-1 is not a number from 1 to 1024
+  [1]
+  $ RUNNEL_WATCHDOG=+5 ./locks
+  runnel: RUNNEL_WATCHDOG=+5 is not a number of milliseconds from 0 (off) to 86400000
+  [1]
+  $ RUNNEL_STATS=yes ./locks
+  runnel: RUNNEL_STATS=yes is not one of text, json
+  [1]
+  $ RUNNEL_STATS= ./locks 'same way'
+  $ RUNNEL_CONTEXT=fast ./locks
+  runnel: RUNNEL_CONTEXT=fast is not one of asm, ucontext, thread
+  [1]
+  $ RUNNEL_GUARD=strong ./locks
+  runnel: RUNNEL_GUARD=strong is not one of madvise, mprotect, canary
+  [1]
+
 What the machine has.
 
   $ runnel doctor | grep -v '^ '
