@@ -4,10 +4,11 @@
  * whatever a runtime shares is touched by one OS thread at a time, and a
  * read-modify-write is a load and a store. They stand in a window: the thread
  * says that it is inside, passes a light fence, and looks whether it is alone.
- * A worker that wakes up says that nobody is alone any more, passes a heavy
- * fence, and waits until nobody is inside (rn__worker_begin): a window is a few
- * instructions long. So one of the two sees the other (Dekker's argument), and
- * what has been stored in a window is there for the one who has woken up.
+ * A worker that begins or wakes up says that nobody is alone any more, passes
+ * a heavy fence, and waits until nobody is inside (end_solitude in
+ * core/worker.c): a window is a few instructions long. So one of the two sees
+ * the other (Dekker's argument), and what has been stored in a window is there
+ * for the one who has woken up.
  * Whoever is not counted among the awake (OS threads that are no workers, a
  * worker falling asleep) must use true atomic operations, and no lock but by
  * rn__lock_hard. (Should a second runtime with more workers start meanwhile:

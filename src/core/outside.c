@@ -1,18 +1,18 @@
 /* core/outside.c - what OS threads that are no workers hand to the workers.
  *
  * Such a thread must not claim or fire a wait, nor take a lock of the runtime:
- * with one worker these are plain loads and stores (base/atomic.h). It pushes
- * an item on a list, by true atomic operations, and a worker that looks for
- * work takes the whole list and does the rest.
+ * while one worker is awake these are plain loads and stores (base/atomic.h).
+ * It pushes an item on a list, by true atomic operations, and a worker that
+ * looks for work takes the whole list and does the rest.
  *
  * No item is overlooked: who posts pushes, then reads watching, searching and
  * asleep, and wakes a sleeper if there is one and nobody looks. A worker stops
  * watching or searching, or counts itself asleep, and then reads the list. All
  * of these are seq_cst, so one of the two sees the other. A worker that runs
- * tasks looks every few dozen rounds.
+ * tasks looks when it looks around (sched.c).
  *
- * Refused: to give up the plain operations of a single worker for as long as
- * there is a second OS thread; every lock would pay for a call now and then.
+ * Refused: to give up the plain operations of who is alone for as long as there
+ * is another OS thread; every lock would pay for a call now and then.
  */
 #include "core/outside.h"
 

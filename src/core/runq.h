@@ -22,8 +22,8 @@
  * read by others at any time, as hints.
  *
  * Refused: the bounded ring with a compare-and-swap on its head for owner and
- * thieves alike (as in Go, and here before): 21 cycles more for each task
- * taken, and a way around for what does not fit.
+ * thieves alike (as in Go): 21 cycles more for each task taken, and a way
+ * around for what does not fit.
  */
 #ifndef RN_RUNQ_H
 #define RN_RUNQ_H

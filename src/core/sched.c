@@ -20,7 +20,7 @@
  *
  * Refused: a trip through the idle context for each switch (twice the cost);
  * to queue a task only once it has been left, with a compare-and-swap at each
- * park (here before).
+ * park.
  */
 #include "core/core.h"
 
