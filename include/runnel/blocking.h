@@ -13,12 +13,14 @@
  *
  * Threads are started when there is none to spare, up to
  * rn_options.blocking_threads; calls beyond that wait in order of arrival. A
- * thread ends after some seconds without work; all have ended when rn_run
- * returns.
+ * thread ends after 5 seconds without work; all have ended when rn_run returns.
  *
  * The function is no task: in it the functions that panic outside a task do,
  * and channels, mutexes and such cannot be used. The call is not cut short:
- * neither by a cancel nor by the deadline once it has begun.
+ * neither by a cancel nor by the deadline once it has begun. Its stack is of
+ * the system's default size (ulimit -s), not of rn_options.stack_bytes. errno
+ * and thread-locals are not the caller's, and the next call may run on another
+ * thread: pass what it needs, and what it found, through arg.
  *
  * In the simulator the function is called on the task's own stack, in no time,
  * between two scheduling points: other tasks may go on before and after it.
@@ -36,7 +38,7 @@ RN_BEGIN
 typedef struct rn_blocking_stats {
     uint64_t calls;            /* calls that have begun */
     uint64_t gave_up;          /* calls that ended in the queue, by a cancel or
-                                  by their deadline */
+                                  by their deadline; -EAGAIN is none */
     uint64_t queued;           /* calls that wait for a thread now */
     uint64_t queued_peak;      /* the most that did at one moment */
     uint64_t queue_ns;         /* time from call to begin, all of calls */
@@ -50,8 +52,10 @@ typedef struct rn_blocking_stats {
  * deadline: how long the call may wait for a thread. RN_NOW: fail unless one
  * can take it at once.
  * result: what fn returned; may be NULL.
- * Waits: always. A cancellation point until fn begins, unless the deadline is
- * RN_NOW; no cancel ends the wait after that.
+ * Waits: until fn has returned, or it is sure not to run; not at all before
+ * -EAGAIN, and -ECANCELED if the scope is cancelled already. A cancellation
+ * point until fn begins, unless the deadline is RN_NOW; no cancel ends the wait
+ * after that.
  * Returns: 0: fn has run. Else it has not and will not. -EAGAIN: with RN_NOW,
  * no thread is free; or not even a first one could be started. -ETIMEDOUT,
  * -ECANCELED: while the call waited for a thread. -ENOMEM.

@@ -9,19 +9,25 @@
  * `runnel check`, the same call runs one schedule in the simulator.
  *
  * A task that runs for longer than options.watchdog without a wait or a yield
- * is reported on standard error, by name and with a backtrace, once. Tasks that
- * are ready behind it are run by other workers, if there are any. The backtrace
- * is taken by a real-time signal that the program does not use; a system call
- * that the task is in goes on after it, but for those which signal(7) says are
- * never restarted (-EINTR). Not in the simulator, where time passes in waits
- * only.
+ * is reported on standard error, by name and with a backtrace, once for each
+ * such stretch. The limit is rounded up to 10 ms. After 20 reports of a run no
+ * more are printed. Tasks that are ready behind it are run by other workers, if
+ * there are any. The backtrace is taken by a real-time signal that the program
+ * does not use; a system call that the task is in goes on after it, but for
+ * those which signal(7) says are never restarted (-EINTR). Not in the
+ * simulator, where time passes in waits only.
  *
- * Environment variables, read by rn_run when the option is 0:
- * RUNNEL_WORKERS and RUNNEL_BLOCKING_THREADS (numbers), RUNNEL_CONTEXT (asm,
- * ucontext, thread), RUNNEL_GUARD (madvise, mprotect, canary), RUNNEL_WATCHDOG
- * (milliseconds, 0 for off). RUNNEL_STATS (text, json) prints statistics at the
- * end; RUNNEL_DELAYS puts random delays between the parts of operations, for
- * tests.
+ * Environment variables, read by rn_run where the option is 0; an empty one
+ * counts as not set, and a value that is none of these as -EINVAL:
+ *   RUNNEL_WORKERS           1 to 1024
+ *   RUNNEL_BLOCKING_THREADS  1 to 1024
+ *   RUNNEL_CONTEXT           asm, ucontext, thread
+ *   RUNNEL_GUARD             madvise, mprotect, canary
+ *   RUNNEL_WATCHDOG          milliseconds, up to a day; 0: off
+ * and without an option:
+ *   RUNNEL_STATS             text, json: print statistics at the end
+ *   RUNNEL_DELAYS            if set, random delays between the parts of
+ *                            operations, for tests
  */
 #ifndef RUNNEL_RUN_H
 #define RUNNEL_RUN_H
@@ -81,12 +87,15 @@ typedef struct rn_options {
     int blocking_threads;           /* most OS threads for rn_blocking; 0: 64 */
     rn_time watchdog; /* report a task that does not yield for so long; 0: a
                          second, RN_NEVER: off */
-    /* Called after a report, by an OS thread outside all tasks, with the name
-     * of the task ("" if it cannot be told); NULL: not called. */
+    /* Called after a report, printed or not, by an OS thread outside all tasks,
+     * with the name of the task ("" if it cannot be told); NULL: not called.
+     * The calls come one at a time. It must not block: it holds up the look
+     * after the workers, and the end of rn_run. It may call what any OS thread
+     * may (rn_now, abort), but nothing that panics outside a task. */
     void (*on_slow)(const char *task, void *arg);
     void *on_slow_arg;   /* its argument */
-    uint64_t fail_alloc; /* test aid: the n-th allocation of the
-                                      run fails; 0: none */
+    uint64_t fail_alloc; /* test aid: the n-th allocation of the run fails; 0:
+                            none */
 } rn_options;
 
 /* Numbers about a run, summed over the workers. */
@@ -99,14 +108,15 @@ typedef struct rn_stats {
     uint64_t sleeps;         /* times a worker had nothing to do and slept */
     uint64_t timers;         /* timers and deadlines that expired */
     uint64_t tasks_peak;     /* task records made: an upper bound for the most
-                            tasks alive at one moment */
+                                tasks alive at one moment */
     uint64_t stacks;         /* stacks that were made */
     uint64_t stacks_trimmed; /* times a free stack that had not been needed
                                 for a while gave its memory back */
     int workers;             /* OS threads that ran tasks */
     rn_time elapsed;         /* nanoseconds from start to now */
     /* Nanoseconds from when timers were due to when they expired: the most,
-     * and all together. Then their tasks are ready; they may wait to run. */
+     * and all together (/ timers: the mean). Then their tasks are ready; they
+     * may wait to run. */
     rn_time timers_late_max, timers_late_total;
 } rn_stats;
 
