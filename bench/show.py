@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import textwrap
 
 import rows as known
 
@@ -102,15 +103,22 @@ def write_json(path, kept, about):
             json.dumps(row) for row in kept) + "\n ]\n}\n")
 
 
+def filled(text):
+    return textwrap.fill(text, 80, break_long_words=False,
+                         break_on_hyphens=False)
+
+
 def write_docs(path, lines, about, plot):
     """docs/benchmarks.md; plot: the file beside it, or None."""
     text = ["# Benchmarks", "",
-            "Written by `%s`; what each line measures: "
-            "[bench/README.md](../bench/README.md)." % about["command"], "",
-            "Medians; a ratio is ours / peer, below 1 is better for us; "
-            "spread is (largest - smallest run) / median of ours. Must and "
-            "bold are the limits set for this machine. All programs of a "
-            "line ran in turn, on as many CPUs as workers.", ""]
+            filled("Written by `%s`; what each line measures: "
+                   "[bench/README.md](../bench/README.md)." %
+                   about["command"]), "",
+            filled("Medians; a ratio is ours / peer, below 1 is better for "
+                   "us; spread is (largest - smallest run) / median of ours. "
+                   "Must and bold are the limits set for this machine. All "
+                   "programs of a line ran in turn, on as many CPUs as "
+                   "workers."), ""]
     text += ["- " + line for line in about["machine"]]
     text += ["- " + about["date"], ""]
     if plot:
