@@ -125,6 +125,28 @@ API_TEST_SCHEDULES(fair_new_tasks_do_not_starve_older_ones, 20)
     CHECK_EQ(rn_scope_close(scope), 0);
 }
 
+/* Each spawns the next and then a leaf, and ends: the queue runs empty but for
+ * tasks that have not begun, and a newer one always stands before the oldest. */
+static int
+link_of_a_chain(void *arg)
+{
+    (void)arg;
+    if (atomic_load(&fair.done))
+        return 0;
+    go(link_of_a_chain, NULL);
+    go(do_nothing, NULL);
+    return 0;
+}
+
+API_TEST_SCHEDULES(fair_chain_of_new_tasks_does_not_starve_the_oldest, 20)
+{
+    rn_scope *scope = open_scope(RN_NEVER);
+    atomic_store(&fair.done, false);
+    go(finish, NULL);
+    go(link_of_a_chain, NULL);
+    CHECK_EQ(rn_scope_close(scope), 0);
+}
+
 static int
 sleep_and_finish(void *arg)
 {
