@@ -87,7 +87,8 @@ report(struct rn__monitor *monitor, struct rn__worker *worker)
 {
     struct rn__sight *sight = &monitor->sights[worker->index];
     if (monitor->limit && !sight->reported && sight->ticks >= monitor->limit)
-        sight->reported = rn__watchdog_report(worker, sight->ticks * TICK);
+        sight->reported =
+            rn__watchdog_report(worker, sight->progress, sight->ticks * TICK);
 }
 
 void

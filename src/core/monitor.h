@@ -37,8 +37,10 @@ void rn__monitor_ring(struct rn__rt *rt);
 /* Goes up while the worker's tasks yield. For any thread and in handlers. */
 uint64_t rn__worker_progress(const struct rn__worker *worker);
 
-/* From the monitor: this worker's task has not yielded for ns. Returns whether
- * it has been reported; it may have gone on meanwhile. */
-bool rn__watchdog_report(struct rn__worker *worker, rn_time ns);
+/* From the monitor: this worker's task has not yielded for ns, since it had
+ * made this progress. Returns whether it has been reported; it may have gone on
+ * meanwhile. */
+bool rn__watchdog_report(struct rn__worker *worker, uint64_t progress,
+                         rn_time ns);
 
 #endif

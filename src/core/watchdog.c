@@ -90,10 +90,10 @@ tell(struct rn__worker *worker, const struct report *r, rn_time ns)
 }
 
 bool
-rn__watchdog_report(struct rn__worker *worker, rn_time ns)
+rn__watchdog_report(struct rn__worker *worker, uint64_t progress, rn_time ns)
 {
     struct rn__rt *rt = worker->rt;
-    struct report r = {.progress = rn__worker_progress(worker)};
+    struct report r = {.progress = progress};
     uintptr_t thread = atomic_load(&worker->os_thread);
     bool answered = rn__os_interrupt(thread, worker, note, &r, &rt->stop);
     if (answered ? !r.valid : atomic_load(&rt->stop))

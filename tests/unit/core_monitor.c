@@ -149,3 +149,53 @@ TEST(monitor_wakes_nobody_while_there_is_progress)
     }
     CHECK(!woken());
 }
+
+/* ---- reports ------------------------------------------------------------- */
+
+static int reports;
+
+static void
+count_report(const char *task, void *arg)
+{
+    (void)task;
+    (void)arg;
+    reports++;
+}
+
+/* However often it is seen with the same task, if it goes on in between. */
+TEST(monitor_reports_nobody_who_yields)
+{
+    open_rt();
+    rt.monitor.limit = 1;
+    rt.options.on_slow = count_report;
+    for (int i = 0; i < 1000; i++) {
+        rn__monitor_look(&rt);
+        CHECK_EQ(sights[0].ticks, 0);
+        CHECK(!sights[0].reported);
+        rn__count(&workers[0], switches);
+    }
+    CHECK_EQ(reports, 0);
+}
+
+/* Its progress is asked for once more, on its own thread. */
+static int
+report_self(void *arg)
+{
+    struct rn__worker *self = rn__worker_self();
+    uint64_t progress = rn__worker_progress(self);
+    CHECK_EQ(rn_yield(), 0); /* nobody else: counted as a pass */
+    CHECK_GT(rn__worker_progress(self), progress);
+    CHECK(!rn__watchdog_report(self, progress, RN_SEC));
+    CHECK_EQ(reports, 0);
+    progress = rn__worker_progress(self);
+    CHECK(rn__watchdog_report(self, progress, RN_SEC));
+    CHECK_EQ(reports, 1);
+    return arg ? 1 : 0;
+}
+
+TEST(monitor_reports_nobody_who_has_just_yielded)
+{
+    rn_options options = {
+        .workers = 1, .watchdog = RN_SEC * 3600, .on_slow = count_report};
+    CHECK_EQ(rn_run(&options, report_self, NULL), 0);
+}
