@@ -96,6 +96,24 @@ API_TEST_SCHEDULES(fair_pair_does_not_starve_the_queue, 20)
     end(scope);
 }
 
+/* It has run before it waits for its turn. */
+static int
+yield_and_finish(void *arg)
+{
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(rn_yield(), 0);
+    return finish(arg);
+}
+
+API_TEST_SCHEDULES(fair_pair_does_not_starve_who_has_yielded, 20)
+{
+    rn_scope *scope = open_scope(RN_NEVER);
+    atomic_store(&fair.done, false);
+    go(yield_and_finish, NULL);
+    begin_pair(0);
+    end(scope);
+}
+
 static int
 do_nothing(void *arg)
 {

@@ -298,3 +298,47 @@ RUN_TEST(sched_yields)
     CHECK_EQ(shared.count, 2 * WORKERS);
     return 0;
 }
+
+/* ---- the global queue ---------------------------------------------------- */
+
+static int
+yield_until_two(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&shared.count) < 2)
+        CHECK_EQ(rn_yield(), 0);
+    return 0;
+}
+
+/* The ring of those that have not begun cannot be had: the first of two goes
+ * into the global queue. */
+static void
+inject_one(void)
+{
+    struct rn__rt *rt = rn__rt_self();
+    CHECK_EQ(rn__worker_self()->queue.fresh.room, 0);
+    rt->options.fail_alloc = 1;
+    go(NULL, count_one, NULL);
+    go(NULL, count_one, NULL);
+    CHECK_EQ(rt->injected_count, 1);
+}
+
+/* There is always somebody to run here, so only a look around helps. */
+static int
+inject_among_yields(void *arg)
+{
+    (void)arg;
+    go(NULL, yield_until_two, NULL);
+    CHECK_EQ(rn_yield(), 0); /* it is among the woken from here on */
+    inject_one();
+    for (int i = 0; i < 2000 && atomic_load(&shared.count) < 2; i++)
+        CHECK_EQ(rn_yield(), 0);
+    CHECK_EQ(atomic_load(&shared.count), 2);
+    return 0;
+}
+
+TEST(sched_looks_at_the_global_queue_while_tasks_yield)
+{
+    rn_options options = {.workers = 1};
+    CHECK_EQ(rn_run(&options, inject_among_yields, NULL), 0);
+}
