@@ -1,0 +1,221 @@
+/* When a worker wakes others, who searches, and who is robbed: by hand, with
+ * what has been measured set.
+ */
+#include "core/core.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKERS = 4, TASKS = 200 };
+
+static struct rn__rt rt;
+static struct rn__worker workers[WORKERS];
+static struct rn__task tasks[TASKS];
+static struct rn__task *places[WORKERS][2][RN__RING_FIRST];
+
+/* The calling thread is the first worker, and the others are awake. */
+static void
+open_rt(rn_time pace)
+{
+    rt.worker_count = rt.awake = WORKERS;
+    rt.workers = workers;
+    rt.injected_end = &rt.injected;
+    rt.trim_at = RN_NEVER;
+    atomic_fetch_add(&rn__parallel, 1);
+    for (int i = 0; i < WORKERS; i++) {
+        struct rn__worker *w = &workers[i];
+        w->rt = &rt;
+        w->index = i;
+        w->prng = (uint64_t)i;
+        w->wake = 1;
+        rn__ring_grow(&w->queue.woken, places[i][0]);
+        rn__ring_grow(&w->queue.fresh, places[i][1]);
+        rn__timers_init(&w->timers, rn__os_now());
+        rn__sched_set_pace(w, pace);
+    }
+    rn__os_set_self(&workers[0]);
+}
+
+/* All but the first two lie down. */
+static void
+sleep_the_others(void)
+{
+    for (int i = 2; i < WORKERS; i++) {
+        workers[i].asleep = true;
+        workers[i].wake = 0;
+        workers[i].idle_next = rt.sleepers;
+        rt.sleepers = &workers[i];
+        rt.asleep++;
+    }
+}
+
+static void
+ready(int count)
+{
+    for (int i = 0; i < count; i++)
+        rn__sched_ready(&tasks[i]);
+}
+
+static int
+woken(void)
+{
+    int count = 0;
+    for (int i = 2; i < WORKERS; i++)
+        count += workers[i].wake == 1;
+    return count;
+}
+
+/* ---- wake-ups ------------------------------------------------------------ */
+
+TEST(worker_little_work_wakes_nobody)
+{
+    open_rt(100); /* RN__WAKE_WORTH is 500 of these */
+    sleep_the_others();
+    ready(TASKS);
+    CHECK_EQ(woken(), 0);
+    CHECK_EQ(rt.asleep, 2);
+}
+
+TEST(worker_long_tasks_wake_one)
+{
+    open_rt(RN__WAKE_WORTH);
+    sleep_the_others();
+    ready(1); /* in the slot: it runs next here */
+    CHECK_EQ(woken(), 0);
+    ready(2);
+    CHECK_EQ(woken(), 1);
+    CHECK_EQ(rt.searching, 1);
+    CHECK_EQ(rt.asleep, 1);
+}
+
+/* The border is where the work is worth it. */
+TEST(worker_wakes_at_what_a_wake_up_is_worth)
+{
+    enum { MANY = 50 };
+    open_rt(RN__WAKE_WORTH / MANY);
+    sleep_the_others();
+    ready(MANY); /* one of them is in the slot */
+    CHECK_EQ(woken(), 0);
+    ready(1);
+    CHECK_EQ(woken(), 1);
+}
+
+/* One searches already, and will wake the next if there is more. */
+TEST(worker_much_work_wakes_no_herd)
+{
+    open_rt(RN__WAKE_WORTH);
+    sleep_the_others();
+    ready(TASKS);
+    CHECK_EQ(woken(), 1);
+    CHECK_EQ(rt.searching, 1);
+    CHECK_EQ(rt.asleep, 1);
+}
+
+TEST(worker_that_finds_work_wakes_the_next)
+{
+    open_rt(RN__WAKE_WORTH);
+    sleep_the_others();
+    ready(TASKS);
+    struct rn__worker *first = workers[2].wake ? &workers[2] : &workers[3];
+    CHECK(first->searching);
+    rn__os_set_self(first);
+    CHECK(rn__worker_find(first));
+    CHECK(!first->searching);
+    CHECK_EQ(woken(), 2);
+    CHECK_EQ(rt.searching, 1); /* the next one */
+}
+
+/* ---- searches ------------------------------------------------------------ */
+
+enum { LOOKS = 100 };
+
+/* Posts itself again each time it arrives, so that who looks for work never
+ * sleeps; the last time it lets the worker find some. */
+static struct rn__outside item;
+static int looks;
+static void (*let)(void);
+
+static void
+arrive(struct rn__outside *self)
+{
+    rn__outside_expect(&rt);
+    rn__outside_post(&rt, self);
+    if (++looks == LOOKS) {
+        CHECK_EQ(workers[0].count.steals, 0);
+        let();
+    }
+}
+
+/* The first worker finds something: not before it is let. */
+static void
+find_only_once(void (*fn)(void))
+{
+    let = fn;
+    item.arrive = arrive;
+    rn__outside_expect(&rt);
+    rn__outside_post(&rt, &item);
+    CHECK(rn__worker_find(&workers[0]));
+    CHECK_GE(looks, LOOKS);
+    CHECK_EQ(workers[0].count.steals, 1);
+}
+
+static void
+ready_with(int index, int count)
+{
+    rn__os_set_self(&workers[index]);
+    ready(count);
+    rn__os_set_self(&workers[0]);
+}
+
+static void
+end_a_search(void)
+{
+    rt.searching--;
+}
+
+TEST(worker_half_of_them_search)
+{
+    open_rt(RN__ROB_WORTH);
+    ready_with(1, TASKS);
+    rt.searching = WORKERS / 2;
+    find_only_once(end_a_search);
+    CHECK_EQ(rt.searching, WORKERS / 2 - 1);
+}
+
+/* ---- robberies ----------------------------------------------------------- */
+
+static void
+be_stuck(void)
+{
+    workers[1].stuck = true;
+}
+
+TEST(worker_little_work_is_not_robbed_unless_stuck)
+{
+    open_rt(RN__ROB_WORTH / 5);
+    ready_with(1, 5); /* one of them in the slot */
+    find_only_once(be_stuck);
+}
+
+TEST(worker_slot_is_not_robbed_unless_stuck)
+{
+    open_rt(RN__ROB_WORTH * 100);
+    ready_with(1, 1);
+    find_only_once(be_stuck);
+    CHECK(!workers[1].queue.slot);
+}
+
+static void
+ready_one_more(void)
+{
+    ready_with(1, 1);
+}
+
+TEST(worker_work_that_is_worth_it_is_robbed)
+{
+    open_rt(RN__ROB_WORTH / 5);
+    ready_with(1, 5);
+    find_only_once(ready_one_more);
+    CHECK(workers[1].queue.slot);
+}
