@@ -90,8 +90,15 @@ check_report(rn_options options)
 {
     char *text = output_of(options);
     const char *first = strstr(text, "has not yielded");
+    double seconds = 0;
+    char colon = 0;
     CHECK_HAS(text, "runnel: task \"hog\" (#2, spawned at ");
-    CHECK_HAS(text, "has not yielded for 0.02 s; it is at:\n");
+    CHECK(first);
+    CHECK_EQ(sscanf(first, "has not yielded for %lf s; it is at%c", &seconds,
+                    &colon),
+             2);
+    CHECK_EQ(colon, ':');
+    CHECK_GE(seconds * 100, 2); /* ticks; a slow machine may take more */
     CHECK_HAS(text, "burn_until_reported");
     CHECK_HAS(text, "      hog");
     CHECK_HAS(text, "rn_yield");
@@ -246,30 +253,6 @@ TEST(watchdog_reports_each_stretch_once)
     CHECK_EQ(rn_run(&options, spawn_both, NULL), 0);
     CHECK_EQ(again_reports, 3);
     CHECK_EQ(hog_reports, 1);
-}
-
-static int
-yield_meanwhile(void *arg)
-{
-    while (atomic_load(&hog_reports) == 0)
-        CHECK_EQ(rn_yield(), 0);
-    return arg ? 1 : 0;
-}
-
-static int
-spawn_polite(void *arg)
-{
-    go_named("polite", yield_meanwhile, arg);
-    go_named("hog", hog, arg);
-    return 0;
-}
-
-TEST(watchdog_leaves_who_yields)
-{
-    rn_options options = options_of(2, 500 * RN_MS * test_slow());
-    CHECK_EQ(rn_run(&options, spawn_polite, NULL), 0);
-    CHECK_EQ(hog_reports, 1);
-    CHECK_EQ(other_reports, 0);
 }
 
 static void
