@@ -72,25 +72,33 @@ call_deferred(void *arg, int outcome)
     CHECK_EQ(rn_blocking(add_one, arg, RN_NEVER, NULL), 0);
 }
 
+struct deferred {
+    rn_waitgroup begun;
+    int value;
+};
+
 static int
 defer_call(void *arg)
 {
-    CHECK_EQ(rn_defer(call_deferred, arg), 0);
+    struct deferred *d = arg;
+    CHECK_EQ(rn_defer(call_deferred, &d->value), 0);
+    rn_waitgroup_done(&d->begun);
     CHECK_EQ(rn_sleep(3600 * RN_SEC), -ECANCELED);
     return 0;
 }
 
 API_TEST(blocking_in_a_deferred_call_is_not_cancelled)
 {
-    int value = 0;
+    struct deferred d = {.begun = RN_WAITGROUP_INIT};
     rn_scope *s = open_scope(RN_NEVER);
-    rn_task t = go_joinable(defer_call, &value);
-    settle(); /* most times it has begun */
+    rn_waitgroup_add(&d.begun, 1);
+    rn_task t = go_joinable(defer_call, &d);
+    CHECK_EQ(rn_waitgroup_wait(&d.begun, RN_NEVER), 0);
     rn_scope_cancel(s);
     int e = rn_task_join(t, RN_NOW, NULL);
     CHECK(e == 0 || e == -EAGAIN || e == -ECANCELED);
     close_cancelled(s);
-    CHECK_LE(value, 1);
+    CHECK_EQ(d.value, 1);
 }
 
 API_TEST(blocking_stats_are_zero_before_the_first_call)
