@@ -142,6 +142,20 @@ TEST(stack_pool_holds_100000)
     free(low);
 }
 
+/* Small ones that nobody has touched, more than the kernel has memory maps:
+ * each has its guard. */
+TEST(stack_guards_of_untouched_stacks_need_no_maps)
+{
+    enum { COUNT = 70000 }; /* the kernel's default limit is 65,530 */
+    size_t usable;
+    open_pool(16 * KIB, RN_GUARD_MADVISE);
+    for (long i = 0; i < COUNT; i++)
+        get(&usable);
+    CHECK_EQ(pool.made, COUNT);
+    CHECK_EQ(atomic_load(&pool.unguarded), 0);
+    rn__stackpool_fini(&pool);
+}
+
 /* Guards by mprotect run out; the rest of the stacks have canaries, which is
  * counted, and the program can still map memory. */
 TEST(stack_guards_that_run_out_become_canaries)
