@@ -30,6 +30,7 @@ const struct work soak_works[] = {
     {"buffer", work_buffer},     {"mutex", work_mutex},
     {"timers", work_timers},     {"cancel", work_cancel},
     {"deadline", work_deadline}, {"blocking", work_blocking},
+    {"hog", work_hog},
 };
 const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
 

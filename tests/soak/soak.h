@@ -36,6 +36,7 @@ extern const struct work soak_works[];
 extern const int soak_work_count;
 
 /* The kinds, by file. */
+int work_hog(void *seed);
 int work_tree(void *seed), work_once(void *seed), work_deep(void *seed),
     work_sleep(void *seed), work_pingpong(void *seed),
     work_blocking(void *seed);

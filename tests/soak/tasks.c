@@ -1,5 +1,5 @@
 /* tasks.c - soak work of tasks: trees, once and waitgroups, deep stacks,
- * sleeps, ping-pong, blocking calls.
+ * sleeps, ping-pong, blocking calls, hogs.
  */
 #include "soak.h"
 
@@ -235,5 +235,59 @@ work_blocking(void *arg)
         need(rn_go(scope, caller, &o) == 0);
     need(rn_waitgroup_wait(&o.group, RN_NEVER) == 0);
     need(atomic_load(&o.seen) == 10 * count);
+    return rn_scope_close(scope);
+}
+
+/* ---- tasks behind one that computes ------------------------------------- */
+
+static int
+count_behind(void *arg)
+{
+    tick();
+    return atomic_fetch_add((_Atomic int *)arg, 1) < 0;
+}
+
+static int
+sleep_behind(void *arg)
+{
+    need(rn_sleep(RN_MS) == 0);
+    return count_behind(arg);
+}
+
+/* For 20 to 50 ms, with tasks and timers queued behind it. */
+static void
+compute(uint64_t *prng)
+{
+    _Atomic int count = 0;
+    int behind = 1 + below(prng, 20);
+    rn_scope *inner;
+    need(rn_scope_open(RN_NEVER, &inner) == 0);
+    for (int i = 0; i < behind; i++)
+        need(rn_go(inner, below(prng, 4) ? count_behind : sleep_behind,
+                   (void *)&count) == 0);
+    rn_time end = rn_now() + (20 + below(prng, 31)) * RN_MS;
+    while (rn_now() < end)
+        ;
+    need(rn_scope_close(inner) == 0);
+    need(atomic_load(&count) == behind);
+}
+
+static int
+hog(void *arg)
+{
+    uint64_t prng = (uintptr_t)arg;
+    for (int i = 1 + below(&prng, 3); i > 0; i--)
+        compute(&prng);
+    return 0;
+}
+
+int
+work_hog(void *arg)
+{
+    uint64_t prng = *(uint64_t *)arg;
+    rn_scope *scope;
+    need(rn_scope_open(RN_NEVER, &scope) == 0);
+    for (int i = 1 + below(&prng, 3); i > 0; i--)
+        need(rn_go(scope, hog, (void *)(uintptr_t)rn__prng_next(&prng)) == 0);
     return rn_scope_close(scope);
 }
