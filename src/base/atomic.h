@@ -109,7 +109,7 @@ struct rn__solitude {
 static inline struct rn__solitude
 rn__solitude_now(void)
 {
-    /* acquire: in this order */
+    /* acquire: in this order; partners with end_solitude (worker.c) */
     struct rn__solitude now;
     now.joined = atomic_load_explicit(&rn__joined, memory_order_acquire);
     now.alone = rn__alone();

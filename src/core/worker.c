@@ -176,8 +176,9 @@ static void
 end_solitude(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
-    atomic_fetch_add(&rn__joined, 1);
+    /* In this order: whoever has seen the new joined sees nobody alone. */
     atomic_fetch_add(&rn__parallel, 1);
+    atomic_fetch_add(&rn__joined, 1);
     rn__os_fence_all();
     for (int i = 0; i < rt->worker_count; i++) {
         struct rn__inside *inside = rt->workers[i].inside;
