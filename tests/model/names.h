@@ -113,5 +113,6 @@
 #define rn_mutex_lock modelled_public_mutex_lock
 #define rn_mutex_unlock modelled_public_mutex_unlock
 #define rn_once_do modelled_public_once_do
+#define rn_select modelled_public_select
 
 #endif

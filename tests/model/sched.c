@@ -550,7 +550,12 @@ MODEL(sched_deadlock, .setup = setup_dead_end, .threads = {worker, worker},
           {"a futex wakes nobody", MODEL_NO_WAKE, NULL, NULL},
       });
 
-/* Whoever injects may be the only one awake; all are run nevertheless. */
+/* Whoever injects may be the only one awake; all are run nevertheless. Here and
+ * above the heavy fence is not missed: who injects, stops or counts itself
+ * asleep does so by seq_cst operations, and what is queued with a worker is run
+ * by that worker, which never sleeps before. The fence is for the worker that
+ * does not come back to its queue, as in sched_wake.
+ */
 static void
 setup_inject_and_sleep(void)
 {
