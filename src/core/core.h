@@ -275,7 +275,7 @@ void rn__sched_park(struct rn__task *self);
 
 /* ns of queued work that are worth waking a sleeping worker for, or worth a
  * robbery by one that is awake (sched.c, PACE). */
-enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 5000 };
+enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 20000 };
 
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,

@@ -1,7 +1,8 @@
 /* core/monitor.c - a thread that looks after the workers of a runtime.
  *
  * Workers look after each other as long as their tasks yield. For those that
- * do not, the monitor looks at all workers every TICK. One that has made no
+ * do not, the monitor looks at all workers every TICK (and when they have just
+ * woken up for a while every EARLY). One that has made no
  * progress since the last look while it has a task is stuck: what is queued
  * there, or a timer that nobody looked at, is made known to one that sleeps.
  * Stuck for options.watchdog, the task is reported (watchdog.c).
@@ -25,9 +26,11 @@
 #include <stdlib.h>
 
 #define TICK (10 * RN_MS)
+#define EARLY RN_MS
 
 enum {
     IDLE_TICKS = 10,
+    EARLY_LOOKS = 20,
     FEW = 256 /* steps of progress in a tick: tasks run 40 us or more */
 };
 
@@ -72,11 +75,28 @@ look_at(struct rn__monitor *monitor, struct rn__worker *worker)
     if (task && progress - sight->progress < FEW)
         nudge(worker);
     if (!task || progress != sight->progress || task != sight->task) {
-        *sight = (struct rn__sight){.progress = progress, .task = task};
+        *sight = (struct rn__sight){
+            .progress = progress, .task = task, .early = progress};
         atomic_store_explicit(&worker->stuck, false, memory_order_relaxed);
         return false;
     }
     sight->ticks++;
+    atomic_store_explicit(&worker->stuck, true, memory_order_relaxed);
+    return has_queued(worker);
+}
+
+static bool
+look_early_at(struct rn__monitor *monitor, struct rn__worker *worker)
+{
+    struct rn__sight *sight = &monitor->sights[worker->index];
+    uint64_t progress = rn__worker_progress(worker);
+    uint64_t steps = progress - sight->early;
+    sight->early = progress;
+    if (!rn__current(worker) || steps >= FEW * EARLY / TICK)
+        return false;
+    nudge(worker);
+    if (steps > 0)
+        return false;
     atomic_store_explicit(&worker->stuck, true, memory_order_relaxed);
     return has_queued(worker);
 }
@@ -91,6 +111,23 @@ report(struct rn__monitor *monitor, struct rn__worker *worker)
             rn__watchdog_report(worker, sight->progress, sight->ticks * TICK);
 }
 
+static void
+call_help(struct rn__rt *rt)
+{
+    if (rt->worker_count > 1 && atomic_load(&rt->searching) == 0)
+        rn__worker_wake_one(rt);
+}
+
+void
+rn__monitor_look_early(struct rn__rt *rt)
+{
+    bool help = false;
+    for (int i = 0; i < rt->worker_count; i++)
+        help |= look_early_at(&rt->monitor, &rt->workers[i]);
+    if (help)
+        call_help(rt);
+}
+
 void
 rn__monitor_look(struct rn__rt *rt)
 {
@@ -99,8 +136,8 @@ rn__monitor_look(struct rn__rt *rt)
         help |= look_at(&rt->monitor, &rt->workers[i]);
     rn_time next = rn__timers_next(rt);
     help |= next != RN_NEVER && rn__os_now() - TICK > next;
-    if (help && rt->worker_count > 1 && atomic_load(&rt->searching) == 0)
-        rn__worker_wake_one(rt);
+    if (help)
+        call_help(rt);
     for (int i = 0; i < rt->worker_count; i++)
         report(&rt->monitor, &rt->workers[i]);
 }
@@ -128,19 +165,35 @@ sleep_deep(struct rn__rt *rt)
         rn__os_wait(bell, DEEP, RN_NEVER);
 }
 
+/* When work begins its pace is not known: look more often for a while. */
+static void
+look_early(struct rn__rt *rt)
+{
+    struct rn__monitor *m = &rt->monitor;
+    for (m->early = EARLY_LOOKS; m->early > 0 && !all_asleep(rt); m->early--) {
+        rn__os_wait(&m->bell, TICKING, rn__os_now() + EARLY);
+        if (atomic_load(&m->bell) == STOP)
+            return;
+        rn__monitor_look_early(rt);
+    }
+}
+
 static void
 monitor(void *arg)
 {
     struct rn__rt *rt = arg;
     struct rn__monitor *m = &rt->monitor;
     rn__os_shun_signals();
+    look_early(rt);
     while (atomic_load(&m->bell) != STOP) {
         rn__os_wait(&m->bell, TICKING, rn__os_now() + TICK);
         m->idle = all_asleep(rt) ? m->idle + 1 : 0;
-        if (m->idle == 0)
+        if (m->idle == 0) {
             rn__monitor_look(rt);
-        else if (m->idle >= IDLE_TICKS)
+        } else if (m->idle >= IDLE_TICKS) {
             sleep_deep(rt);
+            look_early(rt);
+        }
     }
 }
 

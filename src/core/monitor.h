@@ -11,6 +11,7 @@ struct rn__worker;
 /* What the monitor saw of a worker. */
 struct rn__sight {
     uint64_t progress;     /* rn__worker_progress */
+    uint64_t early;        /* the same, at the last early look */
     struct rn__task *task; /* its current one; never looked into */
     uint32_t ticks;        /* for how long that has been so */
     bool reported;
@@ -22,6 +23,7 @@ struct rn__monitor {
     _Atomic uint32_t bell; /* futex; values in monitor.c */
     uint32_t limit;        /* ticks until a task is reported; 0: never */
     uint32_t idle;         /* ticks in a row that all workers slept */
+    uint32_t early;        /* early looks left */
     uint32_t reports;
     struct rn__sight *sights; /* a worker each */
 };
@@ -32,6 +34,8 @@ int rn__monitor_start(struct rn__rt *rt);
 void rn__monitor_stop(struct rn__rt *rt);
 /* What it does each tick; for tests. */
 void rn__monitor_look(struct rn__rt *rt);
+/* What it does every millisecond when work begins; for tests. */
+void rn__monitor_look_early(struct rn__rt *rt);
 /* A worker has got up: the monitor is not to sleep any longer. */
 void rn__monitor_ring(struct rn__rt *rt);
 /* Goes up while the worker's tasks yield. For any thread and in handlers. */

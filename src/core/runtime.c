@@ -144,7 +144,7 @@ rn__free(struct rn__rt *rt, void *memory)
 /* ---- start and end ------------------------------------------------------ */
 
 /* ns a task runs between switches, before anything has been measured. */
-enum { FIRST_PACE = 1000 };
+enum { FIRST_PACE = 200 };
 
 void
 rn__rt_init(struct rn__rt *rt, const rn_options *options,
