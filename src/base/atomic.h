@@ -190,6 +190,19 @@ rn__cas(_Atomic uint32_t *at, uint32_t *expected, uint32_t value)
     return same;
 }
 
+/* Add, wrapping; returns the new value. Acquire, release. */
+static inline uint32_t
+rn__add(_Atomic uint32_t *at, uint32_t value)
+{
+    if (rn__unlikely(!rn__window_enter()))
+        return atomic_fetch_add_explicit(at, value, memory_order_acq_rel) +
+               value;
+    uint32_t sum = atomic_load_explicit(at, memory_order_acquire) + value;
+    atomic_store_explicit(at, sum, memory_order_release);
+    rn__window_leave();
+    return sum;
+}
+
 /* This memory will be read soon. */
 static inline void
 rn__prefetch(const void *memory)

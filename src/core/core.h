@@ -199,6 +199,7 @@ struct rn__task {
     bool known;    /* somebody has its handle */
     bool keep;     /* keep for a join */
     bool ended;    /* guarded by lock */
+    bool listed;   /* in home->tasks; own use */
     bool shielded; /* runs deferred calls: sees no cancel */
 
     struct rn__waitinfo info;

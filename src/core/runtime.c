@@ -184,6 +184,7 @@ rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
     atomic_store_explicit(&task->name, "main", memory_order_relaxed);
     atomic_store_explicit(&rt->main_task, task, memory_order_relaxed);
     rn__scope_enter(&rt->root, task);
+    rn__add(&rt->root.live, UINT32_MAX); /* it has no owner */
     rn__count(rn__worker_self(), tasks);
     rn__sched_ready(task);
     return 0;

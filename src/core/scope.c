@@ -6,8 +6,10 @@
  * list; a close waits for the pins. One cancel runs at a time, so when it finds
  * a scope marked already, all below that are marked, too.
  *
- * A task added after the mark is refused; one added before is in the list the
- * waking pass walks. A scope opened below after the mark inherits it; one
+ * A spawn and an end of a task only count (scope.h); a task joins the list when
+ * it first waits, under the lock and before it looks for the mark: so it sees
+ * the mark, or the waking pass, which comes after that, finds it. A task that
+ * enters after the mark is refused, or does not begin. A scope opened below after the mark inherits it; one
  * opened before is in the list the marking pass walks.
  *
  * Refused: looking upwards on each check (O(depth) on the hot path), and one
@@ -27,7 +29,7 @@ rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
     rn__list_init(&scope->inner);
     rn__list_init(&scope->tasks);
     rn__list_init(&scope->ended);
-    rn__list_init(&scope->closers);
+    atomic_store_explicit(&scope->live, 1, memory_order_relaxed);
     rn__list_init(&scope->watchers);
 }
 
@@ -154,16 +156,47 @@ rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
         rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
 }
 
+void
+rn__scope_list(struct rn__task *task)
+{
+    struct rn_scope *scope = task->home;
+    rn__lock(&scope->lock);
+    rn__list_insert(&scope->tasks, &task->sibling);
+    rn__unlock(&scope->lock);
+    task->listed = true;
+}
+
+void
+rn__scope_unlist(struct rn__task *task)
+{
+    struct rn_scope *scope = task->home;
+    rn__lock(&scope->lock);
+    if (task->listed)
+        rn__list_unlink(&task->sibling);
+    if (task->keep)
+        rn__list_append(&scope->ended, &task->sibling);
+    rn__unlock(&scope->lock);
+    task->listed = false;
+}
+
+/* What is cancelled later changes nothing. */
+static void
+note_end(struct rn_scope *scope)
+{
+    scope->end_reason = atomic_load(&scope->cancelled);
+}
+
 struct rn__waiter *
 rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope)
 {
-    /* what is cancelled later changes nothing */
-    scope->end_reason = atomic_load(&scope->cancelled);
-    struct rn__waiter *closer = rn__wait_claim_first(&scope->closers, 0);
-    bool root = scope == &rt->root;
-    rn__unlock(&scope->lock); /* may be freed from here on */
-    if (root && !rt->env)
-        rn__worker_stop_all(rt);
+    struct rn__waiter *closer = scope->closer;
+    note_end(scope);
+    if (closer) { /* nobody else may claim it */
+        bool claimed = rn__wait_claim(closer->task, 0, false);
+        rn__assert(claimed);
+    } else if (!rt->env) {
+        rn__worker_stop_all(rt); /* it is the root */
+    }
     return closer;
 }
 
@@ -267,16 +300,22 @@ rn_scope_open(rn_time deadline, rn_scope **scope)
 static void
 join_all(struct rn__task *self, struct rn_scope *scope, const void *site)
 {
-    rn__lock(&scope->lock);
-    scope->closing = true;
-    if (scope->live == 0) {
-        scope->end_reason = atomic_load(&scope->cancelled);
-        rn__unlock(&scope->lock);
+    uint32_t mine = 1;
+    if (rn__cas(&scope->live, &mine, 0)) {
+        note_end(scope);
         return;
     }
-    struct rn__waitspec spec = {RN__SCOPE_CLOSE, &scope->object,  site,
-                                &scope->lock,    &scope->closers, NULL};
-    rn__wait_through(self, &spec);
+    struct rn__waiter waiter = {.task = self};
+    rn__wait_open(self, RN__SCOPE_CLOSE, &scope->object, site, false);
+    scope->closer = &waiter;
+    /* release: the waiter, for who comes last; acquire: if that is us */
+    if (rn__add(&scope->live, UINT32_MAX) > 0) {
+        rn__wait_park(self, RN_NEVER);
+        return;
+    }
+    note_end(scope);
+    bool claimed = rn__wait_claim(self, 0, false);
+    rn__assert(claimed);
 }
 
 /* Free the records nobody has joined. A join that is just taking one holds its

@@ -9,18 +9,19 @@ struct rn_scope {
     struct rn__object object;
     struct rn__lock lock;
     _Atomic uint32_t cancelled; /* enum below; 0: no */
-    _Atomic uint32_t pins;      /* cancels in progress that look at it */
-    struct rn__task *owner;     /* who opened it */
-    struct rn_scope *parent;    /* NULL for the root */
-    struct rn__list in_parent;  /* in parent->inner; parent->lock */
-    struct rn__list inner;      /* scopes right inside; lock */
-    struct rn__list tasks;      /* live tasks; lock */
-    struct rn__list ended;      /* tasks kept for a join; lock */
+    _Atomic uint32_t live;     /* tasks, and one for the owner until close; with
+                                   cancelled, as a spawn needs both */
+    _Atomic uint32_t pins;     /* cancels in progress that look at it */
+    struct rn__task *owner;    /* who opened it */
+    struct rn_scope *parent;   /* NULL for the root */
+    struct rn__list in_parent; /* in parent->inner; parent->lock */
+    struct rn__list inner;     /* scopes right inside; lock */
+    struct rn__list tasks;     /* live ones that have waited; lock */
+    struct rn__list ended;     /* tasks kept for a join; lock */
     struct rn__lock watch_lock;
     struct rn__list watchers;   /* selects; watch_lock */
-    struct rn__list closers;    /* waiter of close; lock */
-    size_t live;                /* length of tasks; lock */
-    bool closing;               /* lock */
+    struct rn__waiter *closer;  /* who waits in close; set before its part of
+                                   live is given up */
     bool gave_up;               /* a task ended -ECANCELED; lock */
     int error;                  /* first error of a task; lock */
     uint32_t end_reason;        /* cancelled when the last task left; lock */
@@ -67,26 +68,32 @@ void rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result);
 /* Free what a worker keeps for the next scopes. */
 void rn__scopes_fini(struct rn__worker *worker);
 
-/* Add a task that was just made. Returns 0 or -ECANCELED. */
+/* Add a task that was just made. Returns 0, or -ECANCELED: it is cancelled, or
+ * closed but for the call.
+ *
+ * A spawn and an end only count: whoever brings live to 0 has the scope for
+ * itself. What cancel must find are tasks that wait, so a task joins the list
+ * when it first does (rn__wait_park). */
 static inline int
 rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
 {
-    rn__lock(&scope->lock);
-    if (rn__unlikely(rn__scope_cancelled(scope) ||
-                     (scope->live == 0 && scope->closing))) {
-        rn__unlock(&scope->lock);
-        return -ECANCELED;
-    }
+    uint32_t live = atomic_load_explicit(&scope->live, memory_order_relaxed);
+    do
+        if (rn__unlikely(live == 0 || rn__scope_cancelled(scope)))
+            return -ECANCELED;
+    while (rn__unlikely(!rn__cas(&scope->live, &live, live + 1)));
     task->scope = task->home = scope;
-    rn__list_insert(&scope->tasks, &task->sibling);
-    scope->live++;
     /* release: its fields, for a dump that sees it alive */
     atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_release);
-    rn__unlock(&scope->lock);
     return 0;
 }
 
-/* Under the lock, which it gives up: the last task has left. */
+/* A task waits for the first time. */
+void rn__scope_list(struct rn__task *task);
+/* Take it out again, or keep it for a join. */
+void rn__scope_unlist(struct rn__task *task);
+
+/* By who has brought live to 0. */
 struct rn__waiter *rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope);
 
 /* The task has ended and leaves its home. Returns a claimed waiter to be fired,
@@ -95,14 +102,12 @@ static inline struct rn__waiter *
 rn__scope_leave(struct rn__task *task)
 {
     struct rn_scope *scope = task->home;
-    rn__lock(&scope->lock);
-    rn__list_unlink(&task->sibling);
-    if (rn__unlikely(task->keep))
-        rn__list_append(&scope->ended, &task->sibling);
-    if (--scope->live == 0)
-        return rn__scope_emptied(task->rt, scope);
-    rn__unlock(&scope->lock); /* may be freed from here on */
-    return NULL;
+    if (task->listed || task->keep)
+        rn__scope_unlist(task);
+    /* acquire, release: the last one sees what all have done */
+    if (rn__likely(rn__add(&scope->live, UINT32_MAX) > 0))
+        return NULL; /* it may be freed from here on */
+    return rn__scope_emptied(task->rt, scope);
 }
 
 #endif

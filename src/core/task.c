@@ -150,7 +150,7 @@ static inline void
 retire(struct rn__task *task)
 {
     task->stack = NULL;
-    task->known = task->keep = task->ended = false;
+    task->known = task->keep = task->ended = task->listed = false;
     uint32_t g = atomic_load_explicit(&task->generation, memory_order_relaxed);
     atomic_store_explicit(&task->generation, g + 1, memory_order_relaxed);
     atomic_store_explicit(&task->state, RN__TASK_FREE, memory_order_relaxed);

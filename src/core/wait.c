@@ -141,7 +141,10 @@ int
 rn__wait_park(struct rn__task *self, rn_time deadline)
 {
     rn__perturb();
-    /* after the fence in rn__wait_open, see the head comment */
+    if (rn__unlikely(!self->listed))
+        rn__scope_list(self);
+    /* after the fence in rn__wait_open, see the head comment; and after it is
+     * in the list that a cancel walks when it has marked the scope */
     if (rn__unlikely(deadline != RN_NEVER || rn__scope_cancelled(self->scope)))
         return park_carefully(self, deadline);
     rn__sched_park(self);

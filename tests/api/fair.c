@@ -144,7 +144,8 @@ API_TEST_SCHEDULES(fair_new_tasks_do_not_starve_older_ones, 20)
 }
 
 /* Each spawns the next and then a leaf, and ends: the queue runs empty but for
- * tasks that have not begun, and a newer one always stands before the oldest. */
+ * tasks that have not begun, and a newer one always stands before the
+ * oldest. */
 static int
 link_of_a_chain(void *arg)
 {

@@ -277,17 +277,6 @@ SIM_FINDS_TEXT(sim_finds_a_deadlock_with_its_cycle, RN_SIM_DEADLOCK,
     rn_scope_close(s);
 }
 
-/* Who holds what is told of tasks of which nobody has a handle. */
-SIM_FINDS_TEXT(sim_finds_a_cycle_of_tasks_without_handles, RN_SIM_DEADLOCK,
-               "wait-for cycle|held by task 2|held by task 3")
-{
-    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
-    rn_scope *s = open_scope(RN_NEVER);
-    go(lock_a_b, &l);
-    go(lock_b_a, &l);
-    rn_scope_close(s);
-}
-
 API_TEST(sim_lock_order_kept_is_clean)
 {
     struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};

@@ -148,3 +148,42 @@ API_PANICS(task_scope_left_open_by_a_deferred_call_panics, "scope|open")
 {
     CHECK_EQ(rn_defer(open_and_forget, NULL), 0);
 }
+
+/* ---- tasks without handles ---------------------------------------------- */
+
+struct two_locks {
+    rn_mutex a, b;
+};
+
+static int
+take_a_b(void *arg)
+{
+    struct two_locks *l = arg;
+    CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
+    CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
+    rn_mutex_unlock(&l->b);
+    rn_mutex_unlock(&l->a);
+    return 0;
+}
+
+static int
+take_b_a(void *arg)
+{
+    struct two_locks *l = arg;
+    CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
+    CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
+    rn_mutex_unlock(&l->a);
+    rn_mutex_unlock(&l->b);
+    return 0;
+}
+
+/* Who holds what is told of them, too. */
+SIM_FINDS_TEXT(sim_finds_a_cycle_of_tasks_without_handles, RN_SIM_DEADLOCK,
+               "wait-for cycle|held by task 2|held by task 3")
+{
+    struct two_locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(take_a_b, &l);
+    go(take_b_a, &l);
+    rn_scope_close(s);
+}

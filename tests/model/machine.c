@@ -28,6 +28,7 @@ setup_task(int i)
     task->slot = (uint32_t)i;
     task->generation = 1;
     rn__list_append(&machine.root.tasks, &task->sibling);
+    task->listed = true;
 }
 
 void

@@ -47,6 +47,8 @@
 #define rn__stack_take modelled_stack_take
 
 /* core/scope.c */
+#define rn__scope_list modelled_scope_list
+#define rn__scope_unlist modelled_scope_unlist
 #define rn__scope_cancel modelled_scope_cancel
 #define rn__scope_emptied modelled_scope_emptied
 #define rn__scope_failed modelled_scope_failed
