@@ -9,8 +9,9 @@
  * A spawn and an end of a task only count (scope.h); a task joins the list when
  * it first waits, under the lock and before it looks for the mark: so it sees
  * the mark, or the waking pass, which comes after that, finds it. A task that
- * enters after the mark is refused, or does not begin. A scope opened below after the mark inherits it; one
- * opened before is in the list the marking pass walks.
+ * enters after the mark is refused, or does not begin. A scope opened below
+ * after the mark inherits it; one opened before is in the list the marking pass
+ * walks.
  *
  * Refused: looking upwards on each check (O(depth) on the hot path), and one
  * lock for the whole tree (every open and close would meet there).
