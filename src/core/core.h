@@ -300,6 +300,7 @@ struct rn__worker {
     uint32_t fresh_run; /* takes since something fresh was taken */
     uint32_t fresh_deep;     /* newest ones taken since the oldest was */
     uint32_t wake_at;        /* queued tasks that are worth a wake-up */
+    uint64_t timers_seen;    /* that had expired when it last fell asleep */
     rn_time measured;        /* the pace at the last look */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */

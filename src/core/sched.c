@@ -213,7 +213,7 @@ take_fresh(struct rn__worker *worker)
 static inline struct rn__task *
 take_woken(struct rn__worker *worker)
 {
-    enum { MANY = 64, RECORD = 12, CONTEXT = 8, REGISTERS = 4 };
+    enum { MANY = 16, RECORD = 12, CONTEXT = 8, REGISTERS = 4 };
     struct rn__ring *ring = &worker->queue.woken;
     if (rn__ring_length(ring) >= MANY) {
         rn__prefetch(&rn__ring_peek(ring, RECORD)->stack);

@@ -133,7 +133,6 @@ park_carefully(struct rn__task *self, rn_time deadline)
         return self->wait_result;
     }
     rn__sched_park(self);
-    rn__perturb();
     return self->wait_result;
 }
 

@@ -32,6 +32,8 @@
 #include <stdlib.h>
 
 enum { ROUNDS = 8, SPINS = 64, WATCH_SPINS = 16 };
+enum { MANY_TIMERS = 8 };
+#define SLACK (150 * RN_US)
 
 /* ---- looking ------------------------------------------------------------ */
 
@@ -389,6 +391,12 @@ sleep_deadline(struct rn__worker *worker)
     rn__unlock(&rt->idle_lock);
     if (!all)
         return RN_NEVER;
+    /* With so many timers a wake-up each would cost more than they do. */
+    uint64_t fired =
+        atomic_load_explicit(&worker->count.timers, memory_order_relaxed);
+    if (fired - worker->timers_seen >= MANY_TIMERS && next < RN_NEVER - SLACK)
+        next += SLACK;
+    worker->timers_seen = fired;
     return trim < next ? trim : next;
 }
 
