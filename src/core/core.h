@@ -278,6 +278,11 @@ void rn__sched_park(struct rn__task *self);
  * robbery by one that is awake (sched.c, PACE). */
 enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 20000 };
 
+/* ns that it costs to move a task to another worker: some cache lines of its
+ * record and of what it works on. One that has waited may run often there; one
+ * that has not begun, and is shorter than this, is better run where it is. */
+enum { RN__MOVE_COST = 1000 };
+
 struct rn__counters {
     _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
         timers, timers_late_max, timers_late_total,
@@ -302,6 +307,7 @@ struct rn__worker {
     uint32_t wake_at;        /* queued tasks that are worth a wake-up */
     uint64_t timers_seen;    /* that had expired when it last fell asleep */
     rn_time measured;        /* the pace at the last look */
+    bool moves_fresh;        /* fresh ones count among these */
     uint32_t rounds_given;   /* between the last look and the next */
     _Atomic uint32_t pace;   /* ns a task runs between switches, about */
     void (*poke)(void *arg); /* to be called on the stack that is entered */

@@ -61,7 +61,8 @@ take_half(struct rn__ring *ring, struct rn__task **loot)
 }
 
 uint32_t
-rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX], bool all)
+rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX],
+             enum rn__loot what)
 {
     int spins = 0;
     if (!rn__trylock(&q->claim))
@@ -70,10 +71,11 @@ rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX], bool all)
     /* acquire: partners with the owner's release */
     while (atomic_load_explicit(&q->busy, memory_order_acquire))
         spin(&spins);
-    uint32_t count = take_half(&q->fresh, loot);
+    uint32_t count = what == RN__LOOT_WOKEN ? 0 : take_half(&q->fresh, loot);
     if (count == 0)
         count = take_half(&q->woken, loot);
-    if (count == 0 && all && (loot[0] = rn__runq_swap(q, NULL)))
+    if (count == 0 && what == RN__LOOT_ALL &&
+        (loot[0] = rn__runq_swap(q, NULL)))
         count = 1;
     rn__unlock(&q->claim);
     return count;

@@ -57,10 +57,15 @@ void rn__runq_give_way(struct rn__runq *q);
  * (at least RN__RING_FIRST); returns the old ones, which are no longer used. */
 struct rn__task **rn__ring_grow(struct rn__ring *ring, struct rn__task **tasks);
 enum { RN__RING_FIRST = 256 };
-/* A thief: take the older half of what is fresh, or else of what was woken, or
- * else, with all set, what is in the slot. Returns how many. */
+/* What a thief may take. */
+enum rn__loot {
+    RN__LOOT_QUEUED, /* the older half of what is fresh, or else of the woken */
+    RN__LOOT_ALL,    /* or else what is in the slot */
+    RN__LOOT_WOKEN   /* only what was woken */
+};
+/* A thief: returns how many it took. */
 uint32_t rn__runq_rob(struct rn__runq *q, struct rn__task *loot[RN__LOOT_MAX],
-                      bool all);
+                      enum rn__loot what);
 
 static inline void
 rn__runq_enter(struct rn__runq *q)

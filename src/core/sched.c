@@ -96,7 +96,11 @@ static inline void
 offer(struct rn__worker *worker)
 {
     struct rn__rt *rt = worker->rt;
-    if (rn__likely(rn__runq_length(&worker->queue) < worker->wake_at))
+    const struct rn__runq *q = &worker->queue;
+    uint32_t length = rn__ring_length(&q->woken);
+    if (worker->moves_fresh)
+        length += rn__ring_length(&q->fresh);
+    if (rn__likely(length < worker->wake_at))
         return;
     /* relaxed: nothing is lost if we see a sleeper late, see PACE */
     if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
@@ -149,6 +153,7 @@ rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
     worker->rounds_given = limit(LOOK_TIME / ns, LOOK_MAX);
     atomic_store_explicit(&worker->rounds, worker->rounds_given,
                           memory_order_relaxed);
+    worker->moves_fresh = ns >= RN__MOVE_COST;
     worker->wake_at = worker->rt->worker_count > 1
                           ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
                           : UINT32_MAX;

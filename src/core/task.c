@@ -258,7 +258,6 @@ tell_joiner(struct rn__task *task)
 static inline void
 hand_over(struct rn__worker *worker, struct rn__task *heir)
 {
-    rn__perturb();
     if (rn__unlikely(worker->heir || worker->rt->env)) {
         rn__sched_ready(heir);
         return;
@@ -348,14 +347,17 @@ rn__task_run(struct rn__task *task)
     int result = rn__unlikely(rn__scope_cancelled(task->home))
                      ? -ECANCELED
                      : task->fn(task->arg);
-    if (rn__unlikely(!rn__self()))
+    struct rn__worker *worker = rn__worker_self();
+    if (rn__unlikely(!worker || !rn__current(worker)))
         rn__outside("the end of a task", NULL);
     if (rn__unlikely(task->scope != task->home))
         end_in_a_scope();
-    if (rn__unlikely(task->defers != NULL))
+    if (rn__unlikely(task->defers != NULL)) {
         run_defers(task->rt, task, result);
-    rn__step(RN__END, NULL, task->spawn_site);
-    end(rn__worker_self(), task, result);
+        worker = rn__worker_self();
+    }
+    rn__step(RN__END, NULL, task->spawn_site); /* for real it does not switch */
+    end(worker, task, result);
 }
 
 /* ---- public ------------------------------------------------------------- */

@@ -37,11 +37,22 @@ enum { MANY_TIMERS = 8 };
 
 /* ---- looking ------------------------------------------------------------ */
 
+/* Whether a task of this pace is worth moving before it has begun. */
+static bool
+moves_fresh(const struct rn__worker *victim)
+{
+    /* relaxed: a guess */
+    return atomic_load_explicit(&victim->pace, memory_order_relaxed) >=
+           RN__MOVE_COST;
+}
+
 /* Whether what the other has queued is worth a robbery. */
 static bool
 worth_it(const struct rn__worker *victim)
 {
-    uint64_t length = rn__runq_length(&victim->queue);
+    const struct rn__runq *q = &victim->queue;
+    uint64_t length =
+        moves_fresh(victim) ? rn__runq_length(q) : rn__ring_length(&q->woken);
     /* relaxed: a guess */
     uint32_t pace = atomic_load_explicit(&victim->pace, memory_order_relaxed);
     return length * pace >= RN__ROB_WORTH && length > 0;
@@ -70,7 +81,10 @@ steal(struct rn__worker *worker)
         bool all = atomic_load_explicit(&victim->stuck, memory_order_relaxed);
         if (victim == worker || !(all ? has_any(victim) : worth_it(victim)))
             continue;
-        uint32_t got = rn__runq_rob(&victim->queue, loot, all);
+        enum rn__loot what = all                   ? RN__LOOT_ALL
+                             : moves_fresh(victim) ? RN__LOOT_QUEUED
+                                                   : RN__LOOT_WOKEN;
+        uint32_t got = rn__runq_rob(&victim->queue, loot, what);
         if (got == 0)
             continue;
         rn__count(worker, steals);

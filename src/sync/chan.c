@@ -177,9 +177,9 @@ rn_chan_recv(rn_chan *chan, void *elem, rn_time deadline)
     return recv(rn__self_in("rn_chan_recv"), chan, elem, deadline, rn__site());
 }
 
-/* Claim all that wait in queue, to be fired in order of arrival. They are linked
- * as tasks, not as waiters: with a million of them each stack is touched once
- * here, and their records lie in a row. */
+/* Claim all that wait in queue, to be fired in order of arrival. They are
+ * linked as tasks, not as waiters: with a million of them each stack is touched
+ * once here, and their records lie in a row. */
 static void
 end_waits(rn_chan *chan, struct rn__list *queue, struct rn__task ***last)
 {
