@@ -190,7 +190,9 @@ rn__task_find(struct rn__rt *rt, uint64_t id)
     if (!task)
         return NULL;
     rn__lock(&task->lock);
-    if (task->known && rn__task_is(task, id))
+    /* A stale handle is told by the generation: known may be of the next task,
+     * and is written without the lock. */
+    if (rn__task_is(task, id) && task->known)
         return task;
     rn__unlock(&task->lock);
     return NULL;

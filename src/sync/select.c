@@ -187,7 +187,7 @@ announce(const struct call *call, const void *site)
 static bool
 joinable(const struct rn__task *task, uint64_t id)
 {
-    return task->known && rn__task_is(task, id);
+    return rn__task_is(task, id) && task->known;
 }
 
 /* Under the locks: whether the arm can be done now. */

@@ -85,7 +85,8 @@ RUN_TEST(task_handles_of_freed_records_are_refused)
     }
     uint32_t carved = atomic_load(&rn__rt_self()->carved);
     spawn_many(); /* in the same records */
-    CHECK_LE(atomic_load(&rn__rt_self()->carved), carved + 128 * WORKERS);
+    /* but for the two magazines of 256 of each worker we are not on now */
+    CHECK_LE(atomic_load(&rn__rt_self()->carved), carved + 512 * (WORKERS - 1));
     for (int i = 0; i < MANY; i++) {
         CHECK(known(handles[i]));
         CHECK(!known(old[i]));
