@@ -77,7 +77,7 @@ rn__heap_remove_slow(struct rn__heap *heap, struct rn__heap_node *node)
     struct rn__heap_node *orphans = node->child;
     node->child = NULL;
     if (heap->root != node)
-        rn__heap_remove(heap, node);
+        rn__heap_unlink(node);
     else
         heap->root = node->prev = NULL;
     if (!orphans)

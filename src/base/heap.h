@@ -73,15 +73,11 @@ rn__heap_insert(struct rn__heap *heap, struct rn__heap_node *node, int64_t key)
     heap->root = node;
 }
 
-/* Remove a node that is in the heap. */
+/* Take a node that is no root away from its siblings. */
 static inline void
-rn__heap_remove(struct rn__heap *heap, struct rn__heap_node *node)
+rn__heap_unlink(struct rn__heap_node *node)
 {
     struct rn__heap_node *prev = node->prev, *next = node->next;
-    if (node->child || prev == node) {
-        rn__heap_remove_slow(heap, node);
-        return;
-    }
     if (prev->child == node)
         prev->child = next;
     else
@@ -89,6 +85,16 @@ rn__heap_remove(struct rn__heap *heap, struct rn__heap_node *node)
     if (next)
         next->prev = prev;
     node->prev = NULL;
+}
+
+/* Remove a node that is in the heap. */
+static inline void
+rn__heap_remove(struct rn__heap *heap, struct rn__heap_node *node)
+{
+    if (node->child || node->prev == node)
+        rn__heap_remove_slow(heap, node);
+    else
+        rn__heap_unlink(node);
 }
 
 /* Insert a node that has its key and order. */

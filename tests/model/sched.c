@@ -221,6 +221,7 @@ setup_worker(struct rn__worker *w)
     w->rounds = w->rounds_given = 1000; /* no looks around */
     w->pace = RN__ROB_WORTH;            /* one task is worth a robbery */
     w->wake_at = 1;
+    w->moves_fresh = true;
     setup_ring(&w->queue.woken);
     setup_ring(&w->queue.fresh);
     add_context(&w->idle.ctx, false);
