@@ -272,13 +272,13 @@ hand_over(struct rn__worker *worker, struct rn__task *heir)
 static void
 end_known(struct rn__worker *worker, struct rn__task *task)
 {
-    struct rn__list more;
-    rn__list_init(&more);
+    struct rn__list more; /* other joiners than the first; hardly ever any */
+    more.next = NULL;
     rn__lock(&task->lock);
     task->ended = true;
     struct rn__waiter *joiner = tell_joiner(task), *other;
     while (rn__unlikely(joiner && (other = tell_joiner(task))))
-        rn__list_insert(&more, &other->link);
+        rn__list_append(&more, &other->link);
     bool keep = task->keep && !joiner;
     task->keep = keep;
     if (keep)
@@ -292,7 +292,7 @@ end_known(struct rn__worker *worker, struct rn__task *task)
         record_put(worker, task);
     if (joiner)
         hand_over(worker, joiner->task);
-    if (rn__unlikely(!rn__list_empty(&more)))
+    if (rn__unlikely(more.next != NULL))
         rn__fire_all(&more);
     if (closer)
         hand_over(worker, closer->task);
