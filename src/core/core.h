@@ -190,7 +190,7 @@ struct rn__task {
 
     rn_task_fn *fn;
     void *arg;
-    struct rn_scope *home;   /* spawned into; NULL for main */
+    struct rn_scope *home;   /* spawned into */
     struct rn__list sibling; /* in home->tasks or ->ended; home->lock */
     struct rn__lock lock;    /* of a known task: generation, ended, joiners */
     _Atomic uint32_t generation;

@@ -428,7 +428,7 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
     } else {
         struct rn__waitspec spec = {RN__JOIN,      &target->object,  site,
                                     &target->lock, &target->joiners, &got};
-        int error = rn__wait_here(self, &spec, deadline, true);
+        int error = rn__wait_here(self, &spec, deadline);
         if (error < 0)
             return error;
     }

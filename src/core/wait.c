@@ -155,13 +155,7 @@ int
 rn__wait_one(struct rn__task *self, const struct rn__waitspec *spec,
              rn_time deadline)
 {
-    return rn__wait_here(self, spec, deadline, true);
-}
-
-void
-rn__wait_through(struct rn__task *self, const struct rn__waitspec *spec)
-{
-    rn__wait_here(self, spec, RN_NEVER, false);
+    return rn__wait_here(self, spec, deadline);
 }
 
 int

@@ -66,10 +66,10 @@ struct rn__waitspec {
 
 __attribute__((always_inline)) static inline int
 rn__wait_here(struct rn__task *self, const struct rn__waitspec *spec,
-              rn_time deadline, bool cancellable)
+              rn_time deadline)
 {
     struct rn__waiter waiter;
-    rn__wait_open(self, spec->kind, spec->object, spec->site, cancellable);
+    rn__wait_open(self, spec->kind, spec->object, spec->site, true);
     rn__wait_add(spec->queue, &waiter, self, 0, spec->slot);
     rn__unlock(spec->lock);
     int result = rn__wait_park(self, deadline);
@@ -84,8 +84,6 @@ rn__wait_here(struct rn__task *self, const struct rn__waitspec *spec,
 /* The same, out of line. */
 int rn__wait_one(struct rn__task *self, const struct rn__waitspec *spec,
                  rn_time deadline);
-/* The same, but no cancel ends it. */
-void rn__wait_through(struct rn__task *self, const struct rn__waitspec *spec);
 /* Wait for nothing until the deadline or a cancel. */
 int rn__wait_forever(struct rn__task *self, enum rn__kind kind,
                      const void *site, rn_time deadline);

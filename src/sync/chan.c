@@ -88,7 +88,7 @@ wait_send(struct rn__task *self, rn_chan *chan, const void *elem,
     struct rn__waitspec spec = {RN__SEND,       &chan->object,
                                 site,           &chan->lock,
                                 &chan->senders, (void *)(uintptr_t)elem};
-    int result = rn__wait_here(self, &spec, deadline, true);
+    int result = rn__wait_here(self, &spec, deadline);
     return result < 0 ? result : self->wait_status;
 }
 
@@ -98,7 +98,7 @@ wait_recv(struct rn__task *self, rn_chan *chan, void *elem, rn_time deadline,
 {
     struct rn__waitspec spec = {RN__RECV,    &chan->object,    site,
                                 &chan->lock, &chan->receivers, elem};
-    int result = rn__wait_here(self, &spec, deadline, true);
+    int result = rn__wait_here(self, &spec, deadline);
     return result < 0 ? result : self->wait_status;
 }
 

@@ -116,7 +116,6 @@ rn_timer_free(rn_timer *timer)
         rn__panic_at(rn__site(), "rn_timer_free of a timer freed before");
     rn__step(RN__TIMER_STOP, &timer->object, rn__site());
     rn__timer_stop(&timer->timer);
-    /* acquire: all uses by others that have given their references back */
     if (refs > 1 || !rn__list_empty(&chan->receivers) ||
         !rn__list_empty(&chan->senders))
         rn_chan_unref(chan); /* says what is wrong */

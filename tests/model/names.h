@@ -83,7 +83,6 @@
 #define rn__wait_forever modelled_wait_forever
 #define rn__wait_one modelled_wait_one
 #define rn__wait_park modelled_wait_park
-#define rn__wait_through modelled_wait_through
 
 /* core/worker.c */
 #define rn__worker_begin modelled_worker_begin
