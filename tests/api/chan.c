@@ -364,7 +364,8 @@ API_TEST(chan_close_drains_then_zero)
         CHECK_EQ(rn_chan_send(c, &v, RN_NEVER), -EPIPE);
         for (size_t i = 0; i < cap; i++)
             CHECK_EQ(recv_int(c), i + 1);
-        rn_time deadlines[] = {RN_NEVER, RN_NOW, rn_now(), rn_now() + RN_SEC};
+        rn_time deadlines[] = {RN_NEVER, RN_NOW, rn_now(),
+                               rn_now() + 3600 * RN_SEC};
         for (size_t i = 0; i < 4; i++) {
             v = 99;
             CHECK_EQ(rn_chan_recv(c, &v, deadlines[i]), -EPIPE);

@@ -12,7 +12,8 @@ API_TEST(select_try_fails_with_nothing_ready)
     rn_chan *c = new_chan(sizeof(int), 0);
     int v = 42;
     rn_arm arms[] = {RN_ARM_RECV(c, &v), RN_ARM_SEND(c, &v), RN_ARM_NONE,
-                     RN_ARM_RECV(NULL, &v), RN_ARM_AT(rn_now() + RN_SEC)};
+                     RN_ARM_RECV(NULL, &v),
+                     RN_ARM_AT(rn_now() + 3600 * RN_SEC)};
     for (int i = 0; i < 5; i++)
         arms[i].result = 1234;
     CHECK_EQ(rn_select(arms, 5, 0, RN_NOW), -EAGAIN);
@@ -292,7 +293,7 @@ API_TEST(select_at_fires_at_its_time)
     rn_chan *c = new_chan(sizeof(int), 0);
     rn_time when = rn_now() + RN_MS;
     rn_arm arms[] = {RN_ARM_RECV(c, NULL), RN_ARM_AT(when),
-                     RN_ARM_AT(when + RN_SEC), RN_ARM_AT(RN_NEVER)};
+                     RN_ARM_AT(when + 3600 * RN_SEC), RN_ARM_AT(RN_NEVER)};
     arms[1].result = -1;
     CHECK_EQ(rn_select(arms, 4, 0, RN_NEVER), 1);
     CHECK_EQ(arms[1].result, 0);
