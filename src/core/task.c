@@ -183,19 +183,27 @@ rn__task_is(const struct rn__task *task, uint64_t id)
                RN__TASK_FREE;
 }
 
-struct rn__task *
-rn__task_find(struct rn__rt *rt, uint64_t id)
+static inline struct rn__task *
+find(struct rn__rt *rt, uint64_t id)
 {
-    struct rn__task *task = rn__task_record(rt, id);
-    if (!task)
+    uint32_t slot = (uint32_t)id - 1; /* an id of 0 is beyond all */
+    /* acquire: partners with the release in carve */
+    if (slot >= atomic_load_explicit(&rt->carved, memory_order_acquire))
         return NULL;
+    struct rn__task *task = record_at(rt, slot);
     rn__lock(&task->lock);
     /* A stale handle is told by the generation: known may be of the next task,
-     * and is written without the lock. */
-    if (rn__task_is(task, id) && task->known)
+     * and is written without the lock. A free record is not known. */
+    if (rn__likely(rn__task_handle(task).id == id && task->known))
         return task;
     rn__unlock(&task->lock);
     return NULL;
+}
+
+struct rn__task *
+rn__task_find(struct rn__rt *rt, uint64_t id)
+{
+    return find(rt, id);
 }
 
 int
@@ -417,7 +425,7 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
     rn__step(RN__JOIN, NULL, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
-    struct rn__task *target = rn__task_find(rt, task.id);
+    struct rn__task *target = find(rt, task.id);
     if (!target)
         return -ESRCH;
     if (target->ended) {
