@@ -245,8 +245,7 @@ int rn__task_consume(struct rn__task *task);
 
 /* The body of every stack: runs tasks until the runtime ends. */
 void rn__task_run(struct rn__task *task);
-struct rn__task *rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg,
-                               const void *site);
+struct rn__task *rn__task_make(rn_task_fn *fn, void *arg, const void *site);
 void rn__task_free(struct rn__task *task);
 /* Walk all records in use; racy unless the world stands still. */
 void rn__task_each(struct rn__rt *rt,
@@ -293,23 +292,30 @@ struct rn__counters {
  * all the time lies no nearer. */
 #define RN__LINE 128
 
+/* How long a worker's tasks run between switches, and what follows from that
+ * (sched.c, PACE). */
+struct rn__pace {
+    _Atomic uint32_t rounds; /* left until the next look at clock and global
+                                queue */
+    uint32_t given;          /* rounds between the last look and the next */
+    uint32_t wake_at;        /* queued tasks that are worth a wake-up */
+    _Atomic uint32_t ns;     /* about what a task runs; relaxed, a guess */
+    rn_time measured;        /* ns at the last look */
+    bool moves_fresh;        /* others may take those that have not begun; they
+                                count for wake_at */
+};
+
 struct rn__worker {
     _Alignas(RN__LINE) struct rn__rt *rt;
     _Atomic(struct rn__task *) current; /* who runs; NULL in the idle context;
                                            relaxed: own use, and dumps */
     struct rn__stack *left;             /* whom we have just left; NULL: come
                                            to poke */
-    _Atomic uint32_t
-        rounds;         /* left until the next look at clock and global queue */
-    uint32_t slot_run;  /* times in a row the slot was taken */
-    uint32_t fresh_run; /* takes since something fresh was taken */
+    struct rn__pace pace;
+    uint32_t slot_run;       /* times in a row the slot was taken */
+    uint32_t fresh_run;      /* takes since something fresh was taken */
     uint32_t fresh_deep;     /* newest ones taken since the oldest was */
-    uint32_t wake_at;        /* queued tasks that are worth a wake-up */
     uint64_t timers_seen;    /* that had expired when it last fell asleep */
-    rn_time measured;        /* the pace at the last look */
-    bool moves_fresh;        /* fresh ones count among these */
-    uint32_t rounds_given;   /* between the last look and the next */
-    _Atomic uint32_t pace;   /* ns a task runs between switches, about */
     void (*poke)(void *arg); /* to be called on the stack that is entered */
     void *poke_arg;
     struct rn__task *heir;   /* ready, runs when the one that ends has ended */

@@ -62,7 +62,7 @@ static void
 nudge(struct rn__worker *worker)
 {
     /* relaxed: if it is lost the next tick does it again */
-    atomic_store_explicit(&worker->rounds, 1, memory_order_relaxed);
+    atomic_store_explicit(&worker->pace.rounds, 1, memory_order_relaxed);
 }
 
 /* Returns whether others should run what is queued with this worker. */

@@ -167,7 +167,7 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
         worker->index = i;
         worker->prng = (uint64_t)rt->started + (uint64_t)i;
         worker->clock = rt->started;
-        worker->measured = FIRST_PACE;
+        worker->pace.measured = FIRST_PACE;
         rn__sched_set_pace(worker, FIRST_PACE);
         rn__timers_init(&worker->timers, rt->started);
         atomic_store(&worker->wake, 1);
@@ -177,8 +177,8 @@ rn__rt_init(struct rn__rt *rt, const rn_options *options,
 int
 rn__rt_main(struct rn__rt *rt, rn_task_fn *fn, void *arg)
 {
-    struct rn__task *task = rn__task_make(
-        rt, fn, arg, (const char *)(uintptr_t)fn + 1); /* inside it */
+    struct rn__task *task =
+        rn__task_make(fn, arg, (const char *)(uintptr_t)fn + 1); /* inside it */
     if (!task)
         return -ENOMEM;
     atomic_store_explicit(&task->name, "main", memory_order_relaxed);

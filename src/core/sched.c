@@ -98,9 +98,9 @@ offer(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     const struct rn__runq *q = &worker->queue;
     uint32_t length = rn__ring_length(&q->woken);
-    if (worker->moves_fresh)
+    if (worker->pace.moves_fresh)
         length += rn__ring_length(&q->fresh);
-    if (rn__likely(length < worker->wake_at))
+    if (rn__likely(length < worker->pace.wake_at))
         return;
     /* relaxed: nothing is lost if we see a sleeper late, see PACE */
     if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
@@ -149,14 +149,14 @@ rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
 {
     uint32_t ns = limit(pace, UINT32_MAX);
     /* relaxed: a guess, also for thieves */
-    atomic_store_explicit(&worker->pace, ns, memory_order_relaxed);
-    worker->rounds_given = limit(LOOK_TIME / ns, LOOK_MAX);
-    atomic_store_explicit(&worker->rounds, worker->rounds_given,
+    atomic_store_explicit(&worker->pace.ns, ns, memory_order_relaxed);
+    worker->pace.given = limit(LOOK_TIME / ns, LOOK_MAX);
+    atomic_store_explicit(&worker->pace.rounds, worker->pace.given,
                           memory_order_relaxed);
-    worker->moves_fresh = ns >= RN__MOVE_COST;
-    worker->wake_at = worker->rt->worker_count > 1
-                          ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
-                          : UINT32_MAX;
+    worker->pace.moves_fresh = ns >= RN__MOVE_COST;
+    worker->pace.wake_at = worker->rt->worker_count > 1
+                               ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
+                               : UINT32_MAX;
 }
 
 /* What is left of the rounds. A monitor that wants a look stores 1; should that
@@ -164,25 +164,26 @@ rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
 static inline uint32_t
 count_round(struct rn__worker *worker, int by)
 {
-    uint32_t left = atomic_load_explicit(&worker->rounds, memory_order_relaxed);
+    uint32_t left =
+        atomic_load_explicit(&worker->pace.rounds, memory_order_relaxed);
     if (by == 0)
         return left;
     left += (uint32_t)by;
-    atomic_store_explicit(&worker->rounds, left, memory_order_relaxed);
+    atomic_store_explicit(&worker->pace.rounds, left, memory_order_relaxed);
     return left;
 }
 
 void
 rn__sched_measure(struct rn__worker *worker, rn_time now)
 {
-    uint32_t used = worker->rounds_given - count_round(worker, 0);
-    if (used == 0 || used > worker->rounds_given)
+    uint32_t used = worker->pace.given - count_round(worker, 0);
+    if (used == 0 || used > worker->pace.given)
         return;
     /* The smaller of two: the kernel may have run others in between. */
     rn_time pace = (now - worker->clock) / used;
-    rn__sched_set_pace(worker,
-                       pace < worker->measured ? pace : worker->measured);
-    worker->measured = pace;
+    rn__sched_set_pace(
+        worker, pace < worker->pace.measured ? pace : worker->pace.measured);
+    worker->pace.measured = pace;
 }
 
 /* Now and then, however much there is to do here. */

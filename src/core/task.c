@@ -138,9 +138,8 @@ make(struct rn__worker *worker, rn_task_fn *fn, void *arg, const void *site)
 }
 
 struct rn__task *
-rn__task_make(struct rn__rt *rt, rn_task_fn *fn, void *arg, const void *site)
+rn__task_make(rn_task_fn *fn, void *arg, const void *site)
 {
-    (void)rt;
     return make(rn__worker_self(), fn, arg, site);
 }
 
@@ -272,6 +271,7 @@ hand_over(struct rn__worker *worker, struct rn__task *heir)
         rn__sched_ready(heir);
         return;
     }
+    rn__perturb();
     rn__count(worker, wakes);
     worker->heir = heir;
 }

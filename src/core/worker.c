@@ -42,7 +42,7 @@ static bool
 moves_fresh(const struct rn__worker *victim)
 {
     /* relaxed: a guess */
-    return atomic_load_explicit(&victim->pace, memory_order_relaxed) >=
+    return atomic_load_explicit(&victim->pace.ns, memory_order_relaxed) >=
            RN__MOVE_COST;
 }
 
@@ -54,7 +54,8 @@ worth_it(const struct rn__worker *victim)
     uint64_t length =
         moves_fresh(victim) ? rn__runq_length(q) : rn__ring_length(&q->woken);
     /* relaxed: a guess */
-    uint32_t pace = atomic_load_explicit(&victim->pace, memory_order_relaxed);
+    uint32_t pace =
+        atomic_load_explicit(&victim->pace.ns, memory_order_relaxed);
     return length * pace >= RN__ROB_WORTH && length > 0;
 }
 
@@ -455,7 +456,7 @@ rn__worker_find(struct rn__worker *worker)
     while (!atomic_load(&rt->stop)) {
         rn__outside_take(rt);
         rn__timers_look_everywhere(worker, rn__os_now());
-        atomic_store_explicit(&worker->rounds, worker->rounds_given,
+        atomic_store_explicit(&worker->pace.rounds, worker->pace.given,
                               memory_order_relaxed);
         struct rn__task *task = rn__sched_local(worker);
         if (!task)

@@ -241,51 +241,6 @@ SIM_FINDS_TEXT(sim_finds_a_failed_assertion, RN_SIM_ASSERT, "both were counted")
     lose_an_update(NULL);
 }
 
-struct locks {
-    rn_mutex a, b;
-};
-
-static int
-lock_a_b(void *arg)
-{
-    struct locks *l = arg;
-    CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
-    CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
-    rn_mutex_unlock(&l->b);
-    rn_mutex_unlock(&l->a);
-    return 0;
-}
-
-static int
-lock_b_a(void *arg)
-{
-    struct locks *l = arg;
-    CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
-    CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
-    rn_mutex_unlock(&l->a);
-    rn_mutex_unlock(&l->b);
-    return 0;
-}
-
-SIM_FINDS_TEXT(sim_finds_a_deadlock_with_its_cycle, RN_SIM_DEADLOCK,
-               "cycle|alice|bob|mutex")
-{
-    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
-    rn_scope *s = open_scope(RN_NEVER);
-    go_named("alice", lock_a_b, &l);
-    go_named("bob", lock_b_a, &l);
-    rn_scope_close(s);
-}
-
-API_TEST(sim_lock_order_kept_is_clean)
-{
-    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
-    rn_scope *s = open_scope(RN_NEVER);
-    go_named("alice", lock_a_b, &l);
-    go_named("bob", lock_a_b, &l);
-    CHECK_EQ(rn_scope_close(s), 0);
-}
-
 static int
 wait_for_ever(void *arg)
 {

@@ -1,5 +1,5 @@
 /* sim_more.c - tests of runnel/sim.h: what one schedule leaves to the next, and
- * what is counted.
+ * what is counted, who holds what.
  */
 #include "world.h"
 
@@ -149,16 +149,16 @@ API_PANICS(task_scope_left_open_by_a_deferred_call_panics, "scope|open")
     CHECK_EQ(rn_defer(open_and_forget, NULL), 0);
 }
 
-/* ---- tasks without handles ---------------------------------------------- */
+/* ---- two locks ----------------------------------------------------------- */
 
-struct two_locks {
+struct locks {
     rn_mutex a, b;
 };
 
 static int
-take_a_b(void *arg)
+lock_a_b(void *arg)
 {
-    struct two_locks *l = arg;
+    struct locks *l = arg;
     CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
     CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
     rn_mutex_unlock(&l->b);
@@ -167,9 +167,9 @@ take_a_b(void *arg)
 }
 
 static int
-take_b_a(void *arg)
+lock_b_a(void *arg)
 {
-    struct two_locks *l = arg;
+    struct locks *l = arg;
     CHECK_EQ(rn_mutex_lock(&l->b, RN_NEVER), 0);
     CHECK_EQ(rn_mutex_lock(&l->a, RN_NEVER), 0);
     rn_mutex_unlock(&l->a);
@@ -177,13 +177,32 @@ take_b_a(void *arg)
     return 0;
 }
 
-/* Who holds what is told of them, too. */
+SIM_FINDS_TEXT(sim_finds_a_deadlock_with_its_cycle, RN_SIM_DEADLOCK,
+               "cycle|alice|bob|mutex")
+{
+    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
+    rn_scope *s = open_scope(RN_NEVER);
+    go_named("alice", lock_a_b, &l);
+    go_named("bob", lock_b_a, &l);
+    rn_scope_close(s);
+}
+
+API_TEST(sim_lock_order_kept_is_clean)
+{
+    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
+    rn_scope *s = open_scope(RN_NEVER);
+    go_named("alice", lock_a_b, &l);
+    go_named("bob", lock_a_b, &l);
+    CHECK_EQ(rn_scope_close(s), 0);
+}
+
+/* Tasks without handles are told of, too. */
 SIM_FINDS_TEXT(sim_finds_a_cycle_of_tasks_without_handles, RN_SIM_DEADLOCK,
                "wait-for cycle|held by task 2|held by task 3")
 {
-    struct two_locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
+    struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
     rn_scope *s = open_scope(RN_NEVER);
-    go(take_a_b, &l);
-    go(take_b_a, &l);
+    go(lock_a_b, &l);
+    go(lock_b_a, &l);
     rn_scope_close(s);
 }

@@ -218,10 +218,10 @@ static void
 setup_worker(struct rn__worker *w)
 {
     w->current = NULL;
-    w->rounds = w->rounds_given = 1000; /* no looks around */
-    w->pace = RN__ROB_WORTH;            /* one task is worth a robbery */
-    w->wake_at = 1;
-    w->moves_fresh = true;
+    w->pace.rounds = w->pace.given = 1000; /* no looks around */
+    w->pace.ns = RN__ROB_WORTH;            /* one task is worth a robbery */
+    w->pace.wake_at = 1;
+    w->pace.moves_fresh = true;
     setup_ring(&w->queue.woken);
     setup_ring(&w->queue.fresh);
     add_context(&w->idle.ctx, false);
@@ -340,7 +340,8 @@ setup_rob(void)
     setup(3);
     memset(got, 0, sizeof got);
     for (int i = 0; i < machine.worker_count; i++)
-        machine_workers[i].wake_at = UINT32_MAX; /* they do not sleep here */
+        machine_workers[i].pace.wake_at =
+            UINT32_MAX;              /* they do not sleep here */
     machine_workers[0].stuck = true; /* its slot may be robbed, too */
     begin_with(0, 0);
     rn__ring_push(&machine_workers[0].queue.fresh, &machine_tasks[1]);
