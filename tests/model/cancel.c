@@ -1,5 +1,7 @@
 /* cancel.c - a cancel against a task that opens a wait: one sees the other, so
- * the wait ends. (Dekker's argument; the task passes only a light fence.)
+ * the wait ends. (Dekker's argument; the task passes only a light fence.) And
+ * the count of a scope: a close ends once all tasks have left, sees what they
+ * did, and nobody touches the scope any more.
  */
 #include "machine.h"
 
@@ -43,6 +45,35 @@ MODEL(cancel_two_waiters, .setup = setup, .check = machine_check,
           {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
       });
 
+/* They are in no list yet. */
+static void
+setup_unlisted(void)
+{
+    setup();
+    model_place("scope.lock", -1, &machine.root.lock.held,
+                sizeof machine.root.lock.held);
+    rn__list_init(&machine.root.tasks);
+    for (int i = 0; i < MODEL_THREADS; i++)
+        machine_tasks[i].listed = false;
+}
+
+static void
+check_listed(void)
+{
+    int count = 0;
+    machine_check();
+    rn__list_each (node, &machine.root.tasks)
+        count++;
+    model_check(count == 1);
+}
+
+MODEL(cancel_first_wait, .setup = setup_unlisted, .check = check_listed,
+      .threads = {waiter, canceller},
+      .breaks = {
+          {"who waits joins no list", MODEL_OTHER, NULL, NULL},
+          {"who waits looks first", MODEL_OTHER, NULL, NULL},
+      });
+
 MODEL(cancel_twice, .setup = setup, .check = machine_check,
       .threads = {waiter, canceller, canceller},
       .breaks = {
@@ -55,3 +86,108 @@ MODEL(cancel_with_full_fences, .setup = setup_full_fences,
       .breaks = {
           {"no full fence", MODEL_NO_FULL, NULL, NULL},
       });
+
+/* ---- the count ----------------------------------------------------------- */
+
+static _Atomic int done[MODEL_THREADS];
+static struct rn__task late;
+static bool closed, refused;
+
+/* As if the first task had opened it, and the others were its tasks. */
+static void
+setup_scope(uint32_t tasks)
+{
+    struct rn_scope *scope = &machine.root;
+    setup_unlisted();
+    scope->live = 1 + tasks;
+    model_place("scope.live", -1, &scope->live, sizeof scope->live);
+    for (int i = 0; i < MODEL_THREADS; i++)
+        done[i] = 0;
+    model_share_array(done);
+    closed = refused = false;
+}
+
+static void
+setup_two(void)
+{
+    setup_scope(2);
+}
+
+static void
+setup_one(void)
+{
+    setup_scope(1);
+}
+
+static void
+leave(struct rn__task *task)
+{
+    /* relaxed: seen by who closes, because of the count */
+    atomic_store_explicit(&done[model_self()], 1, memory_order_relaxed);
+    struct rn__waiter *first = rn__scope_leave(task);
+    if (first)
+        rn__fire(first->task);
+}
+
+static bool
+is_done(int i)
+{
+    return atomic_load_explicit(&done[i], memory_order_relaxed);
+}
+
+static void
+closer(void)
+{
+    join_all(machine_self(), &machine.root, NULL);
+    model_check(is_done(1));
+    closed = true;
+}
+
+static void
+closer_frees(void)
+{
+    struct rn_scope *scope = &machine.root;
+    join_all(machine_self(), scope, NULL);
+    model_check(is_done(1) && is_done(2));
+    model_free(&scope->live);
+    model_free(&scope->lock.held);
+    model_free(&scope->cancelled);
+}
+
+static void
+leaver(void)
+{
+    leave(machine_self());
+}
+
+/* From another scope: it may come too late. */
+static void
+spawner(void)
+{
+    late = (struct rn__task){.rt = &machine};
+    if (rn__scope_enter(&machine.root, &late) == 0) {
+        model_check(!closed);
+        leave(&late);
+    } else {
+        refused = true;
+    }
+}
+
+static void
+check_spawned(void)
+{
+    machine_check();
+    model_check(machine.root.live == 0 && is_done(1));
+    model_check(is_done(2) == !refused);
+}
+
+#define COUNT_BREAKS                                                          \
+    .breaks = {                                                               \
+        {"the count is a load and a store", MODEL_SPLIT, "scope.live", NULL}, \
+        {"the count is relaxed", MODEL_RELAX, "scope.live", NULL},            \
+    }
+
+MODEL(scope_close, .setup = setup_two, .check = machine_check,
+      .threads = {closer_frees, leaver, leaver}, COUNT_BREAKS);
+MODEL(scope_close_and_spawn, .setup = setup_one, .check = check_spawned,
+      .threads = {closer, leaver, spawner}, COUNT_BREAKS);

@@ -3,7 +3,30 @@
  */
 #include "machine.h"
 
+static bool seen_cancelled; /* before it joined the list; when broken */
+
+static void
+list_task(struct rn__task *task)
+{
+    seen_cancelled = rn__scope_cancelled(task->scope);
+    if (!model_broken("who waits joins no list"))
+        rn__scope_list(task);
+}
+
+static bool
+scope_cancelled(const struct rn_scope *scope)
+{
+    return model_broken("who waits looks first") ? seen_cancelled
+                                                 : rn__scope_cancelled(scope);
+}
+
+#undef rn__scope_list
+#define rn__scope_list list_task
+#define rn__scope_cancelled scope_cancelled
+
 #include "core/wait.c"
+
+#undef rn__scope_cancelled
 
 #include <string.h>
 
