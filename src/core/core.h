@@ -182,7 +182,8 @@ struct rn__task {
     struct rn__rt *rt;        /* always the same */
     struct rn__stack *stack;  /* NULL until it first runs */
     struct rn_scope *scope;   /* innermost; own use and cancel's */
-    struct rn__task *next;    /* in a free list, injected, or expired */
+    struct rn__task *next;    /* in a free list, injected, starved, or claimed
+                                 and to be fired */
     _Atomic uint32_t wait;    /* wait.c: the state of its wait */
     int wait_result;          /* written by the claimer, before firing */
     int wait_status;          /* 0 or -EPIPE, likewise */
@@ -208,8 +209,8 @@ struct rn__task {
     struct rn__timer timer;     /* of its wait */
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
-    const void *spawn_site;
-    uint32_t atomic_depth; /* simulator: not preempted */
+    const void *spawn_site;     /* stored and, by dumps, read atomically */
+    uint32_t atomic_depth;      /* simulator: not preempted */
 };
 
 static inline rn_task

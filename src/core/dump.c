@@ -177,7 +177,9 @@ struct facts {
 };
 
 /* Unless the world stands still the task may end meanwhile, and another may
- * get its record: look under the lock that end takes. False: it has ended. */
+ * get its record: then its facts are mixed with ours. But a name is looked at
+ * under the lock that the end of a task with a name takes. False: it has
+ * ended. */
 static bool
 learn(const struct listing *list, struct rn__task *task, struct facts *facts)
 {
@@ -188,7 +190,8 @@ learn(const struct listing *list, struct rn__task *task, struct facts *facts)
                 RN__TASK_LIVE;
     if (live) {
         facts->number = rn__task_number(task);
-        facts->spawn_site = task->spawn_site;
+        facts->spawn_site =
+            __atomic_load_n(&task->spawn_site, __ATOMIC_RELAXED);
         snprintf(facts->name, sizeof facts->name, "%s", rn__task_name(task));
     }
     if (!list->still)

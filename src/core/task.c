@@ -2,9 +2,10 @@
  *
  * Records live in slabs of growing size that are never given back while the
  * runtime lives, so a handle can always be looked up: slot and generation.
- * task->lock guards the generation, ended and the joiners. A record is freed
- * (generation + 1) by exactly one of: the ending task itself, a join, the
- * close of its scope; which, is settled under task->lock.
+ * task->lock guards the generation of a task that is known, ended and the
+ * joiners. A record is freed (generation + 1) by exactly one of: the ending
+ * task itself, a join, the close of its scope; which, is settled under
+ * task->lock.
  */
 #include "core/core.h"
 
@@ -133,7 +134,8 @@ make(struct rn__worker *worker, rn_task_fn *fn, void *arg, const void *site)
         task->object.id = (uint64_t)rt->epoch << 32 | ++rt->task_numbers;
     task->fn = fn;
     task->arg = arg;
-    task->spawn_site = site;
+    /* relaxed: partners with learn in dump.c, which may see it of the next */
+    __atomic_store_n(&task->spawn_site, site, __ATOMIC_RELAXED);
     return task; /* its state stays FREE until a scope has it */
 }
 
@@ -158,8 +160,10 @@ retire(struct rn__task *task)
 void
 rn__task_free(struct rn__task *task)
 {
+    rn__lock(&task->lock); /* a dump may be reading the name */
     atomic_store_explicit(&task->name, NULL, memory_order_relaxed);
     retire(task);
+    rn__unlock(&task->lock);
     record_put(rn__worker_self(), task);
 }
 
@@ -514,7 +518,9 @@ rn_task_self(void)
     rn_task none = {0};
     if (!self)
         return none;
-    self->known = true;
+    /* Others may have its handle already, and read known under its lock. */
+    if (!self->known)
+        self->known = true;
     return rn__task_handle(self);
 }
 

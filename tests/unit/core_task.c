@@ -258,3 +258,78 @@ RUN_TEST(task_count_never_misses_the_caller)
     CHECK_EQ(rn_task_count(), 1);
     return 0;
 }
+
+/* ---- what others read of a task that runs (TSan tells) ------------------- */
+
+static int
+ask_for_itself(void *arg)
+{
+    for (int i = 0; i < 1000; i++) {
+        rn_task self = rn_task_self();
+        CHECK_NE(self.id, 0);
+    }
+    return arg ? 1 : 0;
+}
+
+static int
+try_to_join(void *arg)
+{
+    for (int i = 0; i < 1000; i++) {
+        int error = rn_task_join(*(rn_task *)arg, RN_NOW, NULL);
+        CHECK(error == -EAGAIN || error == 0 || error == -ESRCH);
+    }
+    return 0;
+}
+
+RUN_TEST(task_asks_for_itself_while_others_try_to_join)
+{
+    for (int i = 0; i < 20; i++) {
+        rn_scope *scope = open_scope();
+        rn_task task = spawn(scope, ask_for_itself, NULL);
+        for (int k = 0; k < WORKERS; k++)
+            go(scope, try_to_join, &task);
+        CHECK_EQ(rn_yield(), 0);
+        CHECK_EQ(rn_scope_close(scope), 0);
+    }
+    return 0;
+}
+
+static int
+yield_once(void *arg)
+{
+    return arg ? 1 : rn_yield();
+}
+
+static int
+open_and_close(void *arg)
+{
+    for (int i = 0; i < 2000; i++) {
+        rn_scope *scope = open_scope();
+        for (int k = 0; k < 8; k++)
+            go(scope, yield_once, NULL);
+        CHECK_EQ(rn_scope_close(scope), 0);
+    }
+    return arg ? 1 : 0;
+}
+
+static int
+dump_often(void *arg)
+{
+    for (int i = 0; i < 200; i++) {
+        rn_task_dump(arg);
+        CHECK_EQ(rn_yield(), 0);
+    }
+    return 0;
+}
+
+RUN_TEST(task_dump_while_records_change_hands)
+{
+    FILE *out = fopen("/dev/null", "w");
+    CHECK(out);
+    rn_scope *scope = open_scope();
+    go(scope, open_and_close, NULL);
+    go(scope, open_and_close, NULL);
+    go(scope, dump_often, out);
+    CHECK_EQ(rn_scope_close(scope), 0);
+    return fclose(out);
+}
