@@ -1,11 +1,11 @@
 /* core/monitor.c - a thread that looks after the workers of a runtime.
  *
  * Workers look after each other as long as their tasks yield. For those that
- * do not, the monitor looks at all workers every TICK (and when they have just
- * woken up for a while every EARLY). One that has made no
- * progress since the last look while it has a task is stuck: what is queued
- * there, or a timer that nobody looked at, is made known to one that sleeps.
- * Stuck for options.watchdog, the task is reported (watchdog.c).
+ * do not, the monitor looks at all workers every TICK (and for a while every
+ * EARLY, when work begins). One that has made no progress since the last look
+ * while it has a task is stuck: what is queued there, or a timer that nobody
+ * looked at, is made known to one that sleeps. Stuck for options.watchdog, the
+ * task is reported (watchdog.c).
  *
  * An idle process wakes nobody: after IDLE_TICKS with all workers asleep the
  * monitor sleeps too, until a worker that gets up rings.
@@ -91,14 +91,13 @@ look_early_at(struct rn__monitor *monitor, struct rn__worker *worker)
     struct rn__sight *sight = &monitor->sights[worker->index];
     uint64_t progress = rn__worker_progress(worker);
     uint64_t steps = progress - sight->early;
+    bool busy = rn__current(worker) && steps < FEW * EARLY / TICK;
+    bool stuck = busy && steps == 0;
     sight->early = progress;
-    if (!rn__current(worker) || steps >= FEW * EARLY / TICK)
-        return false;
-    nudge(worker);
-    if (steps > 0)
-        return false;
-    atomic_store_explicit(&worker->stuck, true, memory_order_relaxed);
-    return has_queued(worker);
+    if (busy)
+        nudge(worker);
+    atomic_store_explicit(&worker->stuck, stuck, memory_order_relaxed);
+    return stuck && has_queued(worker);
 }
 
 /* May take long: the other thread must answer, and on_slow return. */

@@ -150,6 +150,51 @@ TEST(monitor_wakes_nobody_while_there_is_progress)
     CHECK(!woken());
 }
 
+/* ---- early looks --------------------------------------------------------- */
+
+TEST(monitor_early_looks_wake_for_one_that_is_stuck)
+{
+    open_rt();
+    atomic_store(&workers[0].queue.slot, &tasks[2]);
+    rn__count(&workers[0], switches); /* it has begun */
+    rn__monitor_look_early(&rt);
+    CHECK(!atomic_load(&workers[0].stuck));
+    CHECK(!woken());
+    rn__monitor_look_early(&rt);
+    CHECK(atomic_load(&workers[0].stuck));
+    CHECK(woken());
+}
+
+/* Or others could rob its slot until the next tick. */
+TEST(monitor_early_looks_see_who_goes_on)
+{
+    open_rt();
+    for (int i = 0; i < 3; i++) {
+        rn__monitor_look_early(&rt);
+        CHECK(atomic_load(&workers[0].stuck));
+        rn__count(&workers[0], switches);
+        rn__monitor_look_early(&rt);
+        CHECK(!atomic_load(&workers[0].stuck));
+    }
+    rn__monitor_look_early(&rt);
+    CHECK(atomic_load(&workers[0].stuck));
+    atomic_store(&workers[0].current, NULL); /* asleep by now */
+    rn__monitor_look_early(&rt);
+    CHECK(!atomic_load(&workers[0].stuck));
+}
+
+TEST(monitor_early_looks_nudge_who_has_long_tasks)
+{
+    open_rt();
+    for (uint32_t steps = 0; steps < 100; steps++) {
+        atomic_store(&workers[0].pace.rounds, 128);
+        for (uint32_t i = 0; i < steps; i++)
+            rn__count(&workers[0], switches);
+        rn__monitor_look_early(&rt);
+        CHECK_EQ(atomic_load(&workers[0].pace.rounds), steps < 25 ? 1 : 128);
+    }
+}
+
 /* ---- reports ------------------------------------------------------------- */
 
 static int reports;
