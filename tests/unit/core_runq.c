@@ -61,7 +61,7 @@ drop_rings(struct rn__runq *q)
 
 /* ---- alone -------------------------------------------------------------- */
 
-enum { MOST = 3000 };
+enum { MOST = 3000, LOOTS = RN__LOOT_WOKEN + 1 };
 
 struct list {
     uintptr_t items[MOST];
@@ -95,16 +95,19 @@ take_and_check(struct rn__runq *q, struct rn__ring *ring, struct list *list,
         list_drop(list, 1);
 }
 
-/* About half, from the old end, in order: of the fresh, or else of the woken;
- * the slot only if there is nothing else and all is wanted. */
+/* About half, from the old end, in order: of the fresh, if they are wanted, or
+ * else of the woken; the slot only if there is nothing else and all is wanted.
+ */
 static void
-rob_and_check(struct rn__runq *q, struct twin *twin, bool all)
+rob_and_check(struct rn__runq *q, struct twin *twin, enum rn__loot what)
 {
     struct rn__task *loot[RN__LOOT_MAX];
-    uint32_t got = rn__runq_rob(q, loot, all);
-    struct list *list = twin->fresh.count ? &twin->fresh : &twin->woken;
+    uint32_t got = rn__runq_rob(q, loot, what);
+    struct list *list = twin->fresh.count && what != RN__LOOT_WOKEN
+                            ? &twin->fresh
+                            : &twin->woken;
     if (list->count == 0) {
-        CHECK_EQ(got, all && twin->slot);
+        CHECK_EQ(got, what == RN__LOOT_ALL && twin->slot);
         if (got)
             CHECK_EQ(as_number(loot[0]), twin->slot);
         if (got)
@@ -147,7 +150,7 @@ random_program(struct rn__runq *q, struct twin *twin, uint64_t *random)
         } else if (op % 3 == 0) {
             swap_and_check(q, twin, op % 2 ? ++number : 0);
         } else {
-            rob_and_check(q, twin, op % 2);
+            rob_and_check(q, twin, (enum rn__loot)(op / 3 % LOOTS));
         }
     }
 }
@@ -240,9 +243,8 @@ thief(void *arg)
     while (atomic_load(&stress.left) > 0) {
         struct rn__runq *from =
             &stress.queues[rn__prng_below(&random, 1 + THIEVES)];
-        uint32_t got =
-            from == own ? 0
-                        : rn__runq_rob(from, loot, rn__prng_below(&random, 2));
+        enum rn__loot what = (enum rn__loot)rn__prng_below(&random, LOOTS);
+        uint32_t got = from == own ? 0 : rn__runq_rob(from, loot, what);
         for (uint32_t i = 0; i < got; i++)
             put(own, as_number(loot[i]));
         if (got == 0 || rn__prng_below(&random, 4) == 0)

@@ -50,6 +50,15 @@ sleep_the_others(void)
     }
 }
 
+static struct rn__stack stack; /* of all that have begun */
+
+static void
+begin_all(void)
+{
+    for (int i = 0; i < TASKS; i++)
+        tasks[i].stack = &stack;
+}
+
 static void
 ready(int count)
 {
@@ -71,6 +80,7 @@ woken(void)
 TEST(worker_little_work_wakes_nobody)
 {
     open_rt(100); /* RN__WAKE_WORTH is 500 of these */
+    begin_all();  /* or they would not count at all */
     sleep_the_others();
     ready(TASKS);
     CHECK_EQ(woken(), 0);
@@ -218,4 +228,39 @@ TEST(worker_work_that_is_worth_it_is_robbed)
     ready_with(1, 5);
     find_only_once(ready_one_more);
     CHECK(workers[1].queue.slot);
+}
+
+/* ---- short tasks that have not begun -------------------------------------- */
+
+static void
+ready_woken(void)
+{
+    begin_all();
+    ready_with(1, RN__ROB_WORTH / (RN__MOVE_COST - 1) + 2);
+}
+
+TEST(worker_short_tasks_are_robbed_once_they_have_begun)
+{
+    open_rt(RN__MOVE_COST - 1);
+    ready_with(1, TASKS);
+    find_only_once(ready_woken);
+    CHECK_EQ(rn__ring_length(&workers[1].queue.fresh), TASKS - 1);
+}
+
+TEST(worker_long_tasks_are_robbed_before_they_begin)
+{
+    open_rt(RN__MOVE_COST);
+    ready_with(1, RN__ROB_WORTH / RN__MOVE_COST);
+    find_only_once(ready_one_more);
+}
+
+TEST(worker_wakes_for_short_tasks_that_have_begun)
+{
+    open_rt(RN__MOVE_COST - 1);
+    sleep_the_others();
+    ready(TASKS);
+    CHECK_EQ(woken(), 0);
+    begin_all();
+    ready(RN__WAKE_WORTH / (RN__MOVE_COST - 1) + 2);
+    CHECK_EQ(woken(), 1);
 }
