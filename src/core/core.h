@@ -299,11 +299,10 @@ struct rn__pace {
     _Atomic uint32_t rounds; /* left until the next look at clock and global
                                 queue */
     uint32_t given;          /* rounds between the last look and the next */
-    uint32_t wake_at;        /* queued tasks that are worth a wake-up */
+    uint32_t wake_at;        /* queued tasks that are worth a wake-up, of those
+                                that others may take */
     _Atomic uint32_t ns;     /* about what a task runs; relaxed, a guess */
     rn_time measured;        /* ns at the last look */
-    bool moves_fresh;        /* others may take those that have not begun; they
-                                count for wake_at */
 };
 
 struct rn__worker {
@@ -316,7 +315,8 @@ struct rn__worker {
     uint32_t slot_run;       /* times in a row the slot was taken */
     uint32_t fresh_run;      /* takes since something fresh was taken */
     uint32_t fresh_deep;     /* newest ones taken since the oldest was */
-    uint64_t timers_seen;    /* that had expired when it last fell asleep */
+    uint64_t timers_seen;    /* that had expired when it last lay down as the
+                                last one */
     void (*poke)(void *arg); /* to be called on the stack that is entered */
     void *poke_arg;
     struct rn__task *heir;   /* ready, runs when the one that ends has ended */
@@ -413,6 +413,14 @@ static inline struct rn__worker *
 rn__worker_self(void)
 {
     return rn__os_self();
+}
+
+/* Whether others may take its tasks that have not begun. */
+static inline bool
+rn__moves_fresh(const struct rn__worker *worker)
+{
+    return atomic_load_explicit(&worker->pace.ns, memory_order_relaxed) >=
+           RN__MOVE_COST;
 }
 
 static inline struct rn__task *

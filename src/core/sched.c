@@ -98,7 +98,7 @@ offer(struct rn__worker *worker)
     struct rn__rt *rt = worker->rt;
     const struct rn__runq *q = &worker->queue;
     uint32_t length = rn__ring_length(&q->woken);
-    if (worker->pace.moves_fresh)
+    if (rn__moves_fresh(worker))
         length += rn__ring_length(&q->fresh);
     if (rn__likely(length < worker->pace.wake_at))
         return;
@@ -153,7 +153,6 @@ rn__sched_set_pace(struct rn__worker *worker, rn_time pace)
     worker->pace.given = limit(LOOK_TIME / ns, LOOK_MAX);
     atomic_store_explicit(&worker->pace.rounds, worker->pace.given,
                           memory_order_relaxed);
-    worker->pace.moves_fresh = ns >= RN__MOVE_COST;
     worker->pace.wake_at = worker->rt->worker_count > 1
                                ? limit(RN__WAKE_WORTH / ns, UINT32_MAX)
                                : UINT32_MAX;

@@ -68,8 +68,8 @@ void rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result);
 /* Free what a worker keeps for the next scopes. */
 void rn__scopes_fini(struct rn__worker *worker);
 
-/* Add a task that was just made. Returns 0, or -ECANCELED: it is cancelled, or
- * closed but for the call.
+/* Add a task that was just made. Returns 0, or -ECANCELED: the scope is
+ * cancelled, or its close has found no task in it.
  *
  * A spawn and an end only count: whoever brings live to 0 has the scope for
  * itself. What cancel must find are tasks that wait, so a task joins the list

@@ -17,7 +17,8 @@
  * passes idle_lock before it sleeps. The last to sleep reads the first expiry
  * of all workers under idle_lock, once it has counted itself: what it reads is
  * right (a wheel of many may have it look a little early, but is never silent),
- * and it sleeps until then. An idle process wakes nobody.
+ * and it sleeps until then, or SLACK longer if many have expired since it last
+ * did so. An idle process wakes nobody.
  *
  * DEADLOCK: all workers sleep, no work, no timer, nothing expected from other
  * OS threads (outside.c). Only a running worker makes work or expects any, so
@@ -37,22 +38,13 @@ enum { MANY_TIMERS = 8 };
 
 /* ---- looking ------------------------------------------------------------ */
 
-/* Whether a task of this pace is worth moving before it has begun. */
-static bool
-moves_fresh(const struct rn__worker *victim)
-{
-    /* relaxed: a guess */
-    return atomic_load_explicit(&victim->pace.ns, memory_order_relaxed) >=
-           RN__MOVE_COST;
-}
-
 /* Whether what the other has queued is worth a robbery. */
 static bool
 worth_it(const struct rn__worker *victim)
 {
     const struct rn__runq *q = &victim->queue;
-    uint64_t length =
-        moves_fresh(victim) ? rn__runq_length(q) : rn__ring_length(&q->woken);
+    uint64_t length = rn__moves_fresh(victim) ? rn__runq_length(q)
+                                              : rn__ring_length(&q->woken);
     /* relaxed: a guess */
     uint32_t pace =
         atomic_load_explicit(&victim->pace.ns, memory_order_relaxed);
@@ -82,9 +74,9 @@ steal(struct rn__worker *worker)
         bool all = atomic_load_explicit(&victim->stuck, memory_order_relaxed);
         if (victim == worker || !(all ? has_any(victim) : worth_it(victim)))
             continue;
-        enum rn__loot what = all                   ? RN__LOOT_ALL
-                             : moves_fresh(victim) ? RN__LOOT_QUEUED
-                                                   : RN__LOOT_WOKEN;
+        enum rn__loot what = all                       ? RN__LOOT_ALL
+                             : rn__moves_fresh(victim) ? RN__LOOT_QUEUED
+                                                       : RN__LOOT_WOKEN;
         uint32_t got = rn__runq_rob(&victim->queue, loot, what);
         if (got == 0)
             continue;

@@ -221,7 +221,6 @@ setup_worker(struct rn__worker *w)
     w->pace.rounds = w->pace.given = 1000; /* no looks around */
     w->pace.ns = RN__ROB_WORTH;            /* one task is worth a robbery */
     w->pace.wake_at = 1;
-    w->pace.moves_fresh = true;
     setup_ring(&w->queue.woken);
     setup_ring(&w->queue.fresh);
     add_context(&w->idle.ctx, false);

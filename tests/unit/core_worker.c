@@ -230,7 +230,7 @@ TEST(worker_work_that_is_worth_it_is_robbed)
     CHECK(workers[1].queue.slot);
 }
 
-/* ---- short tasks that have not begun -------------------------------------- */
+/* ---- short tasks that have not begun ------------------------------------- */
 
 static void
 ready_woken(void)
