@@ -303,6 +303,7 @@ struct rn__pace {
                                 that others may take */
     _Atomic uint32_t ns;     /* about what a task runs; relaxed, a guess */
     rn_time measured;        /* ns at the last look */
+    uint64_t ran;            /* tasks that had run by then */
 };
 
 struct rn__worker {

@@ -168,12 +168,14 @@ sleep_deep(struct rn__rt *rt)
 static void
 look_early(struct rn__rt *rt)
 {
-    struct rn__monitor *m = &rt->monitor;
-    for (m->early = EARLY_LOOKS; m->early > 0 && !all_asleep(rt); m->early--) {
-        rn__os_wait(&m->bell, TICKING, rn__os_now() + EARLY);
-        if (atomic_load(&m->bell) == STOP)
+    _Atomic uint32_t *bell = &rt->monitor.bell;
+    for (int i = 1; i <= EARLY_LOOKS && !all_asleep(rt); i++) {
+        rn__os_wait(bell, TICKING, rn__os_now() + EARLY);
+        if (atomic_load(bell) == STOP)
             return;
         rn__monitor_look_early(rt);
+        if (i % (TICK / EARLY) == 0)
+            rn__monitor_look(rt);
     }
 }
 

@@ -23,7 +23,6 @@ struct rn__monitor {
     _Atomic uint32_t bell; /* futex; values in monitor.c */
     uint32_t limit;        /* ticks until a task is reported; 0: never */
     uint32_t idle;         /* ticks in a row that all workers slept */
-    uint32_t early;        /* early looks left */
     uint32_t reports;
     struct rn__sight *sights; /* a worker each */
 };

@@ -175,11 +175,19 @@ count_round(struct rn__worker *worker, int by)
 void
 rn__sched_measure(struct rn__worker *worker, rn_time now)
 {
-    uint32_t used = worker->pace.given - count_round(worker, 0);
-    if (used == 0 || used > worker->pace.given)
+    const struct rn__counters *c = &worker->count;
+    /* By what has run, not by rounds: of these a monitor may have taken away. */
+    uint64_t ran = atomic_load_explicit(&c->switches, memory_order_relaxed) +
+                   atomic_load_explicit(&c->passes, memory_order_relaxed);
+    uint64_t used = ran - worker->pace.ran;
+    worker->pace.ran = ran;
+    if (used == 0) {
+        atomic_store_explicit(&worker->pace.rounds, worker->pace.given,
+                              memory_order_relaxed);
         return;
+    }
     /* The smaller of two: the kernel may have run others in between. */
-    rn_time pace = (now - worker->clock) / used;
+    rn_time pace = (now - worker->clock) / (rn_time)used;
     rn__sched_set_pace(
         worker, pace < worker->pace.measured ? pace : worker->pace.measured);
     worker->pace.measured = pace;

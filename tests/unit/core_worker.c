@@ -77,6 +77,25 @@ woken(void)
 
 /* ---- wake-ups ------------------------------------------------------------ */
 
+/* A monitor that wants a look takes rounds away; what has run is measured. */
+TEST(worker_pace_is_measured_after_a_nudge)
+{
+    open_rt(200);
+    struct rn__worker *w = &workers[0];
+    for (int i = 1; i <= 2; i++) { /* the smaller of two looks */
+        w->count.switches += 16;
+        w->pace.rounds = 1;
+        rn__sched_measure(w, w->clock + 16 * 60 * RN_US);
+        CHECK_EQ(w->pace.measured, 60 * RN_US);
+    }
+    CHECK_EQ(w->pace.ns, 60 * RN_US);
+    CHECK_EQ(w->pace.rounds, w->pace.given);
+    w->pace.rounds = 0;
+    rn__sched_measure(w, w->clock + RN_SEC); /* nothing has run */
+    CHECK_EQ(w->pace.ns, 60 * RN_US);
+    CHECK_EQ(w->pace.rounds, w->pace.given);
+}
+
 TEST(worker_little_work_wakes_nobody)
 {
     open_rt(100); /* RN__WAKE_WORTH is 500 of these */
