@@ -5,11 +5,12 @@
 #include <string.h>
 
 /* Runs when the task has ended, however it ended. */
-static void
+static int
 report(void *arg, int outcome)
 {
     printf("  %s: %s\n", (const char *)arg,
            outcome < 0 ? strerror(-outcome) : "success");
+    return 0;
 }
 
 /* Works until it is cancelled. */

@@ -32,7 +32,7 @@
 #ifndef RUNNEL_RUN_H
 #define RUNNEL_RUN_H
 
-#include <runnel/base.h>
+#include <runnel/report.h>
 
 RN_BEGIN
 
@@ -93,7 +93,14 @@ typedef struct rn_options {
      * after the workers, and the end of rn_run. It may call what any OS thread
      * may (rn_now, abort), but nothing that panics outside a task. */
     void (*on_slow)(const char *task, void *arg);
-    void *on_slow_arg;   /* its argument */
+    void *on_slow_arg; /* its argument */
+    /* Called by a task that fails, where neither a report nor the result of a
+     * close tells of it: all but the first failure of a scope without a report,
+     * and those a report had no room for. It must not wait. The payload is
+     * dropped afterwards. NULL: a line on standard error; not in the
+     * simulator. */
+    void (*on_error)(const rn_failure *failure, void *arg);
+    void *on_error_arg;  /* its argument */
     uint64_t fail_alloc; /* test aid: the n-th allocation of the run fails; 0:
                             none */
 } rn_options;
@@ -112,6 +119,7 @@ typedef struct rn_stats {
     uint64_t stacks;         /* stacks that were made */
     uint64_t stacks_trimmed; /* times a free stack that had not been needed
                                 for a while gave its memory back */
+    uint64_t unheard;        /* failures that on_error was told of */
     int workers;             /* OS threads that ran tasks */
     rn_time elapsed;         /* nanoseconds from start to now */
     /* Nanoseconds from when timers were due to when they expired: the most,
@@ -122,8 +130,8 @@ typedef struct rn_stats {
 
 /* Run main_fn(arg) as the main task of a new runtime.
  *
- * Returns: the main task's result if that is negative, else the first error
- * of a task spawned into the root scope, else the main task's result.
+ * Returns: the first error of the main task or of a task spawned into the root
+ * scope, else the main task's result.
  * -EINVAL: an option is out of range, the message on standard error says
  * which. -ENOMEM, -EAGAIN: memory or an OS thread could not be had.
  * -EDEADLK: see RN_DEADLOCK_CALL.

@@ -5,10 +5,13 @@
 #include <runnel/base.h>
 #include <runnel/blocking.h>
 #include <runnel/chan.h>
+#include <runnel/finalizer.h>
 #include <runnel/mutex.h>
+#include <runnel/report.h>
 #include <runnel/run.h>
 #include <runnel/scope.h>
 #include <runnel/select.h>
+#include <runnel/shield.h>
 #include <runnel/sim.h>
 #include <runnel/task.h>
 #include <runnel/time.h>

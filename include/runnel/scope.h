@@ -34,10 +34,34 @@ RN_BEGIN
  */
 RN_API RN_MUST_USE int rn_scope_open(rn_time deadline, rn_scope **scope);
 
+/* With RN_SCOPE_COLLECT a failure of a task cancels nothing: all run to their
+ * ends (supervision). */
+enum { RN_SCOPE_COLLECT = 1 };
+
+/* Options of rn_scope_open_with. All zero is the default for each. */
+typedef struct rn_scope_options {
+    rn_time deadline;     /* as of rn_scope_open; 0: none, like RN_NEVER */
+    unsigned flags;       /* RN_SCOPE_COLLECT or 0 */
+    const char *name;     /* for dumps; must live as long as the scope */
+    rn_report *report;    /* filled in by the time close returns; begun anew, so
+                          what it still had is dropped. NULL: none */
+    rn_outcome *outcomes; /* how each task ended, by index in order of spawn;
+                             valid once close has returned. NULL: not wanted */
+    size_t outcome_room;  /* of outcomes; those beyond are not told */
+} rn_scope_options;
+
+/* Like rn_scope_open, with options (may be NULL).
+ *
+ * Returns: as rn_scope_open. -EINVAL: unknown flags.
+ */
+RN_API RN_MUST_USE int rn_scope_open_with(const rn_scope_options *options,
+                                          rn_scope **scope);
+
 /* Wait until all tasks of the scope have ended, then free it.
  *
  * Waits: until the last task has ended, whatever is cancelled meanwhile.
- * Returns: the first error of a task if there was one; else -ETIMEDOUT if the
+ * Returns: the first error of a task if there was one (all others are told to
+ * rn_options.on_error, unless the scope has a report); else -ETIMEDOUT if the
  * scope's own deadline cancelled it before the caller had come here and the
  * last task had ended; else
  * -ECANCELED if it, or a scope around it, was cancelled and a task ended
@@ -48,6 +72,16 @@ RN_API RN_MUST_USE int rn_scope_open(rn_time deadline, rn_scope **scope);
  */
 RN_API int rn_scope_close(rn_scope *scope);
 
+/* The same, with the result of the code between open and close: 0 or more if
+ * it went well; a failure counts like one of a task, and -ECANCELED, if nothing
+ * was cancelled, like that of a task.
+ *
+ *     return rn_scope_close_with(s, body(s));
+ *
+ * Returns: as rn_scope_close; body, if that is 0 and body is not negative.
+ */
+RN_API int rn_scope_close_with(rn_scope *scope, int body);
+
 /* Cancel a scope and all scopes below it. Never waits; again is harmless.
  *
  * Any task inside the scope may call it, at any depth. From anywhere else the
@@ -55,6 +89,13 @@ RN_API int rn_scope_close(rn_scope *scope);
  * Panics: outside a task.
  */
 RN_API void rn_scope_cancel(rn_scope *scope);
+
+/* The same with a code, which rn_cancel_reason tells. A second cancel leaves
+ * the code of the first.
+ *
+ * Panics: outside a task.
+ */
+RN_API void rn_scope_cancel_with(rn_scope *scope, int code);
 
 /* Move the deadline of a scope; RN_NEVER takes it away.
  *

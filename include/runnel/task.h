@@ -13,7 +13,7 @@
 #ifndef RUNNEL_TASK_H
 #define RUNNEL_TASK_H
 
-#include <runnel/base.h>
+#include <runnel/report.h>
 #include <stdio.h>
 
 RN_BEGIN
@@ -35,8 +35,8 @@ typedef struct rn_task_options {
  * The task may start before the call returns. If the scope is cancelled before
  * it has started, fn is not called and the task's result is -ECANCELED. Never
  * waits.
- * Returns: 0. -ENOMEM. -ECANCELED: the scope is cancelled; fn will not run and
- * the caller keeps arg.
+ * Returns: 0. -ENOMEM. -ECANCELED: the scope is cancelled. -EPIPE: the scope is
+ * closed. On failure fn will not run and the caller keeps arg.
  * Order: what the caller did before is visible to fn.
  * Panics: outside a task.
  */
@@ -56,7 +56,8 @@ RN_API int rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
  * Waits: until the task has ended; a cancellation point.
  * Returns: 0, with the task's result in *result (may be NULL). -EAGAIN,
  * -ETIMEDOUT, -ECANCELED. -ESRCH: no such task: it was joined before, or it
- * ended and was spawned without a handle. -EDEADLK: the caller itself.
+ * ended and was spawned without a handle. -EDEADLK: the caller itself, or a task
+ * that has opened a scope around it.
  * Order: all the task did is visible to the caller.
  * Panics: outside a task.
  */
@@ -86,21 +87,59 @@ RN_API int rn_sleep(rn_time span);
  */
 RN_API int rn_sleep_until(rn_time when);
 
-/* Whether a scope around the caller is cancelled; for long computations.
+/* Whether the caller is cancelled, as far as its shields let it see; for long
+ * computations.
  *
- * Returns: 1 or 0. Never waits; costs two loads.
+ * Returns: 1 or 0. Never waits; costs three loads.
  * Panics: outside a task.
  */
 RN_API int rn_cancel_requested(void);
 
-/* Run fn(arg, outcome) when the calling task ends, last deferred first.
+/* Why the caller is cancelled, as it sees it: a task of a scope whose deadline
+ * has passed sees RN_REASON_DEADLINE, one of a scope below that
+ * RN_REASON_PARENT.
  *
- * outcome is what the task's function returned. The calls may wait; they see
- * no cancellation. A panic in one ends the program like any other.
- * Returns: 0 or -ENOMEM.
+ * code (may be NULL): of rn_scope_cancel_with, or of the sibling that failed;
+ * with RN_REASON_PARENT that of the scope that was cancelled.
+ * Returns: RN_REASON_NONE if it is not. Never waits.
  * Panics: outside a task.
  */
-RN_API int rn_defer(void (*fn)(void *arg, int outcome), void *arg);
+RN_API rn_reason rn_cancel_reason(int *code);
+
+/* Cancel one task, and the scopes it has opened or will open. Never waits; again
+ * is harmless, and so is a task that has ended.
+ *
+ * As with a cancelled scope, each cancellation point of the task returns
+ * -ECANCELED, now until its end. If it has not begun it does not begin. A task
+ * that then ends with -ECANCELED has done what it was asked to: its scope is
+ * not cancelled, and close takes no notice.
+ * Panics: outside a task.
+ */
+RN_API void rn_task_cancel(rn_task task);
+
+/* The same, and wait until it has ended, its finalizers included. Any number of
+ * tasks may; the result is left to rn_task_join.
+ *
+ * Waits: until the task has ended; a cancellation point.
+ * Returns: 0: it has ended. -EAGAIN, -ETIMEDOUT, -ECANCELED: it is cancelled,
+ * but has not. -EDEADLK: the caller itself, or a task that has opened a scope
+ * around it; it is not cancelled.
+ * Order: all the task did is visible to the caller.
+ * Panics: outside a task.
+ */
+RN_API int rn_task_cancel_join(rn_task task, rn_time deadline);
+
+/* Move the calling task into a scope around its own: it is then a task of that
+ * scope, as if spawned there. Its old scope no longer waits for it nor cancels
+ * it, and learns nothing of its end.
+ *
+ * A task moves itself only: another could not know in which scopes it is. A
+ * dump says of it that it has moved.
+ * Returns: 0. -ECANCELED: the scope is cancelled. -EINVAL: it is not around
+ * that of the caller.
+ * Panics: outside a task; with a scope open, or inside a shield.
+ */
+RN_API int rn_task_move(rn_scope *scope);
 
 /* The calling task.
  *

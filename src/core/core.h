@@ -33,8 +33,11 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <runnel/finalizer.h>
+#include <runnel/report.h>
 #include <runnel/run.h>
 #include <runnel/scope.h>
+#include <runnel/shield.h>
 #include <runnel/task.h>
 
 /* The call site of the public function it stands in. */
@@ -157,10 +160,32 @@ enum rn__task_state {
     RN__TASK_ENDED /* kept for a join */
 };
 
+/* What a task keeps for its end, last first (finalizer.c): deferred calls, and
+ * what rn_fail has said. */
+enum rn__when {
+    RN__DEFER_ALWAYS,
+    RN__DEFER_ON_ERROR,
+    RN__DEFER_ON_CANCEL,
+    RN__DEFER_NEVER /* no call: the payload of a failure */
+};
+
 struct rn__defer {
     struct rn__defer *next;
-    void (*fn)(void *arg, int outcome);
-    void *arg;
+    rn_finalizer_fn *fn;
+    void *arg; /* of fn; or the payload */
+    const void *site;
+    enum rn__when when;
+    int code;                    /* of NEVER */
+    void (*drop)(void *payload); /* of NEVER */
+};
+
+/* What a task is to its home; own use. */
+enum {
+    RN__HOME_LISTED = 1,  /* in home->tasks */
+    RN__HOME_KEEP = 2,    /* to be kept for a join */
+    RN__HOME_COUNTED = 4, /* home wants to know how it ends */
+    RN__HOME_FAILED = 8,  /* its failure has been noted already */
+    RN__HOME_MOVED = 16   /* it came from another */
 };
 
 /* Stack memory with a context made on it; sits at the top of that memory. */
@@ -195,13 +220,13 @@ struct rn__task {
     struct rn__list sibling; /* in home->tasks or ->ended; home->lock */
     struct rn__lock lock;    /* of a known task: generation, ended, joiners */
     _Atomic uint32_t generation;
-    _Atomic uint32_t state; /* enum rn__task_state; a hint for dumps */
     int result;
-    bool known;    /* somebody has its handle */
-    bool keep;     /* keep for a join */
-    bool ended;    /* guarded by lock */
-    bool listed;   /* in home->tasks; own use */
-    bool shielded; /* runs deferred calls: sees no cancel */
+    _Atomic uint32_t told; /* why it alone is cancelled; 0: it is not */
+    _Atomic uint8_t state; /* enum rn__task_state; a hint for dumps */
+    bool known;            /* somebody has its handle */
+    bool ended;            /* guarded by lock */
+    uint8_t at_home;       /* RN__HOME_...; own use */
+    uint32_t shields;      /* pushed now, times RN__SHIELD; own use */
 
     struct rn__waitinfo info;
     struct rn__list joiners; /* guarded by lock */
@@ -209,8 +234,14 @@ struct rn__task {
     struct rn__timer timer;     /* of its wait */
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
-    const void *spawn_site;     /* stored and, by dumps, read atomically */
-    uint32_t atomic_depth;      /* simulator: not preempted */
+    const void *spawn_site; /* stored and, by dumps, read atomically */
+    uint32_t atomic_depth;  /* simulator: not preempted */
+    uint32_t index;         /* in order of spawn, if COUNTED */
+    struct rn_scope *outer; /* the outermost it has opened, if a cancel of the
+                               task goes on to it; home->lock */
+    int told_code;          /* written before told */
+    uint32_t shield_top;    /* number of the last push in force; own use */
+    uint32_t shield_last;   /* number of the last push; own use */
 };
 
 static inline rn_task
@@ -243,6 +274,9 @@ bool rn__task_is(const struct rn__task *task, uint64_t id);
 struct rn__task *rn__task_find(struct rn__rt *rt, uint64_t id);
 /* Take the result of an ended, locked task; frees the record and unlocks. */
 int rn__task_consume(struct rn__task *task);
+
+/* Run what the calling task has deferred. Returns its result. */
+int rn__finalize(struct rn__task *self, int outcome);
 
 /* The body of every stack: runs tasks until the runtime ends. */
 void rn__task_run(struct rn__task *task);
@@ -284,8 +318,9 @@ enum { RN__WAKE_WORTH = 50000, RN__ROB_WORTH = 20000 };
 enum { RN__MOVE_COST = 1000 };
 
 struct rn__counters {
-    _Atomic uint64_t tasks, ended, switches, parks, wakes, steals, sleeps,
-        timers, timers_late_max, timers_late_total,
+    _Atomic uint64_t tasks, ended, unheard, deferred, finalized, switches,
+        parks, wakes, steals, sleeps, timers, timers_late_max,
+        timers_late_total,
         passes; /* a task yielded, and nothing else was ready */
 };
 

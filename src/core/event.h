@@ -20,6 +20,8 @@
     X(SCOPE_OPEN, "open", "scope")         \
     X(SCOPE_CLOSE, "close", "scope")       \
     X(SCOPE_CANCEL, "cancel", "scope")     \
+    X(TASK_CANCEL, "cancel task", "task")  \
+    X(TASK_MOVE, "move to", "scope")       \
     X(SEND, "send", "chan")                \
     X(RECV, "recv", "chan")                \
     X(CLOSE, "close", "chan")              \

@@ -235,8 +235,6 @@ result_of(struct rn__rt *rt)
 {
     if (rt->deadlocked)
         return -EDEADLK;
-    if (rt->main_result < 0)
-        return rt->main_result;
     return rt->root.error ? rt->root.error : rt->main_result;
 }
 
@@ -264,6 +262,8 @@ rn__rt_stats(struct rn__rt *rt, rn_stats *stats)
         stats->wakes += atomic_load_explicit(&c->wakes, memory_order_relaxed);
         stats->steals += atomic_load_explicit(&c->steals, memory_order_relaxed);
         stats->sleeps += atomic_load_explicit(&c->sleeps, memory_order_relaxed);
+        stats->unheard +=
+            atomic_load_explicit(&c->unheard, memory_order_relaxed);
         stats->timers += atomic_load_explicit(&c->timers, memory_order_relaxed);
         add_lateness(stats, c);
     }

@@ -1,20 +1,18 @@
 /* core/scope.c - scopes: who must end before whom, and who sees a cancel.
  *
- * scope->lock guards the lists of a scope. Cancel marks first and wakes after:
- * the scopes below are found level by level through a work list made of the
- * scopes themselves (no recursion, no memory), each pinned while it is in the
- * list; a close waits for the pins. One cancel runs at a time, so when it finds
- * a scope marked already, all below that are marked, too.
+ * scope->lock guards the lists of a scope, and what is said of its tasks.
  *
  * A spawn and an end of a task only count (scope.h); a task joins the list when
  * it first waits, under the lock and before it looks for the mark: so it sees
  * the mark, or the waking pass, which comes after that, finds it. A task that
  * enters after the mark is refused, or does not begin. A scope opened below
  * after the mark inherits it; one opened before is in the list the marking pass
- * walks.
+ * walks (cancel.c).
  *
- * Refused: looking upwards on each check (O(depth) on the hot path), and one
- * lock for the whole tree (every open and close would meet there).
+ * A scope with a report, or outcomes, marks that in live: a spawn looks at live
+ * anyway, and the tasks of no other scope count themselves.
+ *
+ * Refused: one lock for the whole tree (every open and close would meet there).
  */
 #include "core/core.h"
 
@@ -34,20 +32,6 @@ rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
     rn__list_init(&scope->watchers);
 }
 
-void
-rn__scope_pin(struct rn_scope *scope)
-{
-    /* relaxed: the lock or list it was found through keeps it alive now */
-    atomic_fetch_add_explicit(&scope->pins, 1, memory_order_relaxed);
-}
-
-void
-rn__scope_unpin(struct rn_scope *scope)
-{
-    /* release: our last touch; partners with the acquire in wait_unpinned */
-    atomic_fetch_sub_explicit(&scope->pins, 1, memory_order_release);
-}
-
 static void
 wait_unpinned(struct rn_scope *scope)
 {
@@ -55,106 +39,118 @@ wait_unpinned(struct rn_scope *scope)
         rn__os_relax();
 }
 
-/* ---- cancel ------------------------------------------------------------- */
-
-static bool
-mark(struct rn_scope *scope, uint32_t reason)
-{
-    uint32_t no = RN__CANCEL_NO;
-    /* The heavy fence in rn__scope_cancel puts it before the looks at waits;
-     * release: what led to the cancel is visible to who sees it. */
-    return atomic_compare_exchange_strong(&scope->cancelled, &no, reason);
-}
-
-/* Mark all scopes below first; returns them as a list, first first. */
-static void
-mark_below(struct rn_scope *first)
-{
-    struct rn_scope *last = first;
-    for (struct rn_scope *s = first; s; s = s->work_next) {
-        rn__lock(&s->lock);
-        rn__list_each (node, &s->inner) {
-            struct rn_scope *inner =
-                rn__container_of(node, struct rn_scope, in_parent);
-            if (!mark(inner, RN__CANCEL_PARENT))
-                continue;
-            rn__scope_pin(inner);
-            inner->work_next = NULL;
-            last->work_next = inner;
-            last = inner;
-        }
-        rn__unlock(&s->lock);
-    }
-}
-
-static void
-wake(struct rn__task *task)
-{
-    if (rn__wait_claim(task, -ECANCELED, true))
-        rn__fire(task);
-}
-
-/* A select looks at the mark and joins the watchers under watch_lock; the mark
- * came before this, so it has seen the one or is seen here. */
-static void
-wake_watchers(struct rn_scope *scope)
-{
-    struct rn__list woken;
-    rn__list_init(&woken);
-    rn__lock(&scope->watch_lock);
-    rn__wait_claim_all(&scope->watchers, 0, &woken);
-    rn__unlock(&scope->watch_lock);
-    rn__fire_all(&woken);
-}
-
-static void
-wake_tasks(struct rn_scope *scope)
-{
-    rn__lock(&scope->lock);
-    if (scope->owner)
-        wake(scope->owner);
-    rn__list_each (node, &scope->tasks)
-        wake(rn__container_of(node, struct rn__task, sibling));
-    rn__unlock(&scope->lock);
-}
-
-void
-rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
-{
-    rn__lock(&rt->cancel_lock);
-    if (!mark(scope, reason)) {
-        rn__unlock(&rt->cancel_lock);
-        return;
-    }
-    rn__scope_pin(scope);
-    scope->work_next = NULL;
-    mark_below(scope);
-    rn__os_fence_all(); /* see the head of wait.c */
-    for (struct rn_scope *s = scope; s; s = s->work_next) {
-        wake_tasks(s);
-        wake_watchers(s);
-    }
-    rn__unlock(&rt->cancel_lock);
-    while (scope) {
-        struct rn_scope *next = scope->work_next;
-        rn__scope_unpin(scope);
-        scope = next;
-    }
-}
-
 /* ---- tasks come and go -------------------------------------------------- */
 
+/* One more task: 0, -ECANCELED, -EPIPE. */
+static int
+add_one(struct rn_scope *scope)
+{
+    uint32_t live = atomic_load_explicit(&scope->live, memory_order_relaxed);
+    do {
+        if ((live & ~RN__SCOPE_COUNTS) == 0)
+            return -EPIPE;
+        if (rn__scope_cancelled(scope))
+            return -ECANCELED;
+    } while (!rn__cas(&scope->live, &live, live + 1));
+    return 0;
+}
+
+bool
+rn__scope_reserve(struct rn_scope *scope)
+{
+    return add_one(scope) == 0;
+}
+
 void
-rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result)
+rn__scope_admit(struct rn_scope *scope, struct rn__task *task)
+{
+    /* relaxed: set before the scope was known to anybody */
+    if (atomic_load_explicit(&scope->live, memory_order_relaxed) &
+        RN__SCOPE_COUNTS) {
+        /* relaxed: only to be different for each */
+        task->index =
+            atomic_fetch_add_explicit(&scope->spawned, 1, memory_order_relaxed);
+        task->at_home |= RN__HOME_COUNTED;
+    }
+    rn__scope_settle(scope, task);
+}
+
+int
+rn__scope_enter_slow(struct rn_scope *scope, struct rn__task *task)
+{
+    int error = add_one(scope);
+    if (!error)
+        rn__scope_admit(scope, task);
+    return error;
+}
+
+void
+rn__scope_delist(struct rn__task *task)
+{
+    rn__lock(&task->home->lock);
+    rn__list_unlink(&task->sibling);
+    rn__unlock(&task->home->lock);
+}
+
+static size_t
+index_of(const struct rn__task *task)
+{
+    return task->at_home & RN__HOME_COUNTED ? task->index : RN_INDEX_NONE;
+}
+
+void
+rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
+               const rn_failure *failure)
 {
     rn__lock(&scope->lock);
-    if (result == -ECANCELED)
-        scope->gave_up = true;
-    else if (!scope->error)
-        scope->error = result;
+    bool first = !scope->error;
+    bool listed = scope->report && rn__report_add(scope->report, failure);
+    if (first)
+        scope->error = failure->code;
     rn__unlock(&scope->lock);
-    if (!rn__scope_cancelled(scope)) /* else who cancels it wakes the others */
-        rn__scope_cancel(rt, scope, RN__CANCEL_CHILD);
+    if (listed)
+        return;
+    if (!first) /* what close returns says it of the first */
+        rn__report_unheard(rt, failure);
+    if (failure->drop)
+        failure->drop(failure->payload);
+}
+
+void
+rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
+                    const void *site)
+{
+    rn_failure failure = {index_of(task), phase, code, NULL, NULL, site};
+    if (phase == RN_PHASE_TASK)
+        rn__fail_take(task, &failure);
+    rn__scope_note(task->rt, task->home, &failure);
+}
+
+static void
+give_up(struct rn_scope *scope)
+{
+    rn__lock(&scope->lock);
+    scope->gave_up = true;
+    rn__unlock(&scope->lock);
+}
+
+/* Who gives up because it alone was told to has done what it should. */
+void
+rn__scope_failed(struct rn__task *task, int result)
+{
+    struct rn_scope *scope = task->home;
+    bool asked = rn__scope_cancelled(scope); /* then all are told already */
+    bool told = atomic_load_explicit(&task->told, memory_order_relaxed) != 0;
+    bool gives_up = result == -ECANCELED && !(task->at_home & RN__HOME_FAILED);
+    if (gives_up && (asked || !told))
+        give_up(scope);
+    else if (!gives_up && !(task->at_home & RN__HOME_FAILED))
+        rn__scope_note_task(task, RN_PHASE_TASK, result, task->spawn_site);
+    if (asked || scope->collects || (gives_up && told))
+        return;
+    rn__scope_cancel_by(task->rt, scope,
+                        gives_up ? RN__CANCEL_SELF : RN__CANCEL_CHILD, result,
+                        index_of(task));
 }
 
 void
@@ -164,7 +160,22 @@ rn__scope_list(struct rn__task *task)
     rn__lock(&scope->lock);
     rn__list_insert(&scope->tasks, &task->sibling);
     rn__unlock(&scope->lock);
-    task->listed = true;
+    task->at_home |= RN__HOME_LISTED;
+}
+
+/* Under scope->lock: how a task has ended. */
+static void
+count(struct rn_scope *scope, const struct rn__task *task)
+{
+    rn_outcome outcome = task->result >= 0            ? RN_OUTCOME_OK
+                         : task->result == -ECANCELED ? RN_OUTCOME_CANCELLED
+                                                      : RN_OUTCOME_ERR;
+    if (task->index < scope->outcome_room)
+        scope->outcomes[task->index] = outcome;
+    if (scope->report && outcome == RN_OUTCOME_OK)
+        scope->report->ok++;
+    else if (scope->report && outcome == RN_OUTCOME_CANCELLED)
+        scope->report->cancelled++;
 }
 
 void
@@ -172,12 +183,13 @@ rn__scope_unlist(struct rn__task *task)
 {
     struct rn_scope *scope = task->home;
     rn__lock(&scope->lock);
-    if (task->listed)
+    if (task->at_home & RN__HOME_LISTED)
         rn__list_unlink(&task->sibling);
-    if (task->keep)
+    if (task->at_home & RN__HOME_COUNTED)
+        count(scope, task);
+    if (task->at_home & RN__HOME_KEEP)
         rn__list_append(&scope->ended, &task->sibling);
     rn__unlock(&scope->lock);
-    task->listed = false;
 }
 
 /* What is cancelled later changes nothing. */
@@ -188,8 +200,10 @@ note_end(struct rn_scope *scope)
 }
 
 struct rn__waiter *
-rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope)
+rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope, uint32_t live)
 {
+    if (live & ~RN__SCOPE_COUNTS)
+        return NULL; /* it may be freed */
     struct rn__waiter *closer = scope->closer;
     note_end(scope);
     if (closer) { /* nobody else may claim it */
@@ -208,9 +222,10 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn_scope *scope = rn__container_of(timer, struct rn_scope, timer);
     rn__note(RN__EXPIRE, &scope->object, NULL);
-    if (scope->expired) /* it may still be in the list of the first time */
-        return;
-    scope->expired = true;
+    /* relaxed: under the lock */
+    if (atomic_load_explicit(&scope->expired, memory_order_relaxed))
+        return; /* it may still be in the list of the first time */
+    atomic_store_explicit(&scope->expired, true, memory_order_relaxed);
     rn__scope_pin(scope);
     scope->expired_next = out->scopes;
     out->scopes = scope;
@@ -229,13 +244,36 @@ arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
         rn__scope_cancel(rt, scope, RN__CANCEL_DEADLINE);
 }
 
+/* Who opens a scope inside a shield, right where it was pushed, passes no
+ * cancel on. */
 static void
-link_below(struct rn_scope *scope, struct rn_scope *parent)
+link_below(struct rn_scope *scope, struct rn_scope *parent,
+           struct rn__task *self)
 {
+    uint32_t outside = parent->owner == self ? parent->shields : 0;
+    scope->shields = self->shields;
+    if (rn__unlikely(self->shields != outside))
+        return;
     rn__lock(&parent->lock);
     rn__list_append(&parent->inner, &scope->in_parent);
-    if (rn__scope_cancelled(parent))
-        mark(scope, RN__CANCEL_PARENT);
+    if (parent == self->home)
+        self->outer = scope;
+    if (rn__unlikely(rn__cancel_near(self))) { /* scope is still parent */
+        int code = 0;
+        if (rn__cancel_seen(self, &code))
+            rn__scope_inherit(scope, code);
+    }
+    rn__unlock(&parent->lock);
+}
+
+static void
+unlink_from(struct rn_scope *parent, struct rn_scope *scope,
+            struct rn__task *self)
+{
+    rn__lock(&parent->lock);
+    rn__list_remove(&scope->in_parent);
+    if (parent == self->home)
+        self->outer = NULL;
     rn__unlock(&parent->lock);
 }
 
@@ -278,31 +316,72 @@ rn__scopes_fini(struct rn__worker *worker)
     }
 }
 
-int
-rn_scope_open(rn_time deadline, rn_scope **scope)
+__attribute__((noinline)) static void
+start_report(struct rn_scope *scope, const rn_scope_options *options)
 {
-    struct rn__task *self = rn__self_in("rn_scope_open");
+    scope->collects = options->flags & RN_SCOPE_COLLECT;
+    scope->name = options->name;
+    scope->report = options->report;
+    scope->outcomes = options->outcomes;
+    scope->outcome_room = options->outcomes ? options->outcome_room : 0;
+    if (scope->report)
+        rn__report_begin(scope->report);
+    for (size_t i = 0; i < scope->outcome_room; i++)
+        scope->outcomes[i] = RN_OUTCOME_NOT_RUN;
+    if (scope->report || scope->outcomes)
+        atomic_store_explicit(&scope->live, RN__SCOPE_COUNTS | 1,
+                              memory_order_relaxed);
+}
+
+__attribute__((always_inline)) static inline int
+open_scope(struct rn__task *self, rn_time deadline,
+           const rn_scope_options *options, rn_scope **scope, const void *site)
+{
     struct rn__rt *rt = self->rt;
-    rn__need(scope, "rn_scope_open", rn__site());
     struct rn_scope *s = scope_get(rt);
     if (!s)
         return -ENOMEM;
     rn__scope_init(s, self->scope, self);
     rn__timer_init(&s->timer, expire);
-    rn__step(RN__SCOPE_OPEN, &s->object, rn__site());
-    if (!self->shielded) /* a deferred call passes no cancel on */
-        link_below(s, self->scope);
+    if (options)
+        start_report(s, options);
+    rn__step(RN__SCOPE_OPEN, &s->object, site);
+    link_below(s, self->scope, self);
     self->scope = s;
     arm(rt, s, deadline);
     *scope = s;
     return 0;
 }
 
+int
+rn_scope_open(rn_time deadline, rn_scope **scope)
+{
+    struct rn__task *self = rn__self_in("rn_scope_open");
+    rn__need(scope, "rn_scope_open", rn__site());
+    return open_scope(self, deadline, NULL, scope, rn__site());
+}
+
+int
+rn_scope_open_with(const rn_scope_options *options, rn_scope **scope)
+{
+    static const rn_scope_options defaults;
+    struct rn__task *self = rn__self_in("rn_scope_open_with");
+    rn__need(scope, "rn_scope_open_with", rn__site());
+    if (!options)
+        options = &defaults;
+    if (options->flags & ~(unsigned)RN_SCOPE_COLLECT)
+        return -EINVAL;
+    rn_time deadline = options->deadline ? options->deadline : RN_NEVER;
+    return open_scope(self, deadline, options, scope, rn__site());
+}
+
 static void
 join_all(struct rn__task *self, struct rn_scope *scope, const void *site)
 {
-    uint32_t mine = 1;
-    if (rn__cas(&scope->live, &mine, 0)) {
+    uint32_t counts = RN__SCOPE_COUNTS &
+                      atomic_load_explicit(&scope->live, memory_order_relaxed);
+    uint32_t mine = counts | 1;
+    if (rn__cas(&scope->live, &mine, counts)) {
         note_end(scope);
         return;
     }
@@ -310,7 +389,7 @@ join_all(struct rn__task *self, struct rn_scope *scope, const void *site)
     rn__wait_open(self, RN__SCOPE_CLOSE, &scope->object, site, false);
     scope->closer = &waiter;
     /* release: the waiter, for who comes last; acquire: if that is us */
-    if (rn__add(&scope->live, UINT32_MAX) > 0) {
+    if (rn__add(&scope->live, UINT32_MAX) != counts) {
         rn__wait_park(self, RN_NEVER);
         return;
     }
@@ -349,24 +428,40 @@ status(const struct rn_scope *scope)
     return scope->gave_up ? -ECANCELED : 0;
 }
 
-int
-rn_scope_close(rn_scope *scope)
+/* Nobody else is at it any more. */
+static void
+end_report(const struct rn_scope *scope, int result)
 {
-    struct rn__task *self = rn__self_in("rn_scope_close");
+    rn_report *report = scope->report;
+    report->status = result;
+    report->trigger = (rn_reason)scope->end_reason;
+    report->trigger_index = scope->end_reason ? scope->culprit : RN_INDEX_NONE;
+    report->trigger_code = scope->end_reason ? scope->code : 0;
+    rn__report_sort(report);
+}
+
+static void
+check_innermost(const struct rn__task *self, const struct rn_scope *scope,
+                const char *function, const void *site)
+{
+    rn__need(scope, function, site);
+    if (rn__unlikely(self->scope != scope || scope->owner != self))
+        rn__panic_at(site,
+                     "%s of what is not the innermost scope the caller has "
+                     "open (closed before, or another is open inside it)",
+                     function);
+    if (rn__unlikely(self->shields != scope->shields))
+        rn__panic_at(site, "%s with a shield pushed inside it", function);
+}
+
+static int
+close_scope(struct rn__task *self, struct rn_scope *scope, const void *site)
+{
     struct rn__rt *rt = self->rt;
-    const void *site = rn__site();
-    rn__need(scope, "rn_scope_close", site);
-    if (self->scope != scope || scope->owner != self)
-        rn__panic_at(site, "rn_scope_close of what is not the innermost scope "
-                           "the caller has open (closed before, or another is "
-                           "open inside it)");
-    rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     join_all(self, scope, site);
     rn__timer_stop(&scope->timer);
     drop_ended(scope);
-    rn__lock(&scope->parent->lock);
-    rn__list_remove(&scope->in_parent);
-    rn__unlock(&scope->parent->lock);
+    unlink_from(scope->parent, scope, self);
     self->scope = scope->parent;
     wait_unpinned(scope);
     rn__lock(&scope->watch_lock);
@@ -375,18 +470,52 @@ rn_scope_close(rn_scope *scope)
     if (watched)
         rn__panic_at(site, "rn_scope_close of a scope a select waits for");
     int result = status(scope);
+    if (scope->report)
+        end_report(scope, result);
     scope_put(rt, scope);
     return result;
 }
 
-void
-rn_scope_cancel(rn_scope *scope)
+int
+rn_scope_close(rn_scope *scope)
 {
-    rn__self_in("rn_scope_cancel");
+    struct rn__task *self = rn__self_in("rn_scope_close");
     const void *site = rn__site();
-    rn__need(scope, "rn_scope_cancel", site);
-    rn__step(RN__SCOPE_CANCEL, &scope->object, site);
-    rn__scope_cancel(rn__rt_self(), scope, RN__CANCEL_USER);
+    check_innermost(self, scope, "rn_scope_close", site);
+    rn__step(RN__SCOPE_CLOSE, &scope->object, site);
+    return close_scope(self, scope, site);
+}
+
+/* The body is one more child. */
+static void
+body_failed(struct rn__task *self, struct rn_scope *scope, int body,
+            const void *site)
+{
+    bool asked = rn__cancel_check(self) != 0;
+    bool gives_up = body == -ECANCELED;
+    rn_failure failure = {RN_INDEX_NONE, RN_PHASE_BODY, body, NULL, NULL, site};
+    rn__fail_take(self, &failure);
+    if (gives_up)
+        give_up(scope);
+    else
+        rn__scope_note(self->rt, scope, &failure);
+    if (!asked && !scope->collects)
+        rn__scope_cancel_by(self->rt, scope,
+                            gives_up ? RN__CANCEL_SELF : RN__CANCEL_CHILD, body,
+                            RN_INDEX_NONE);
+}
+
+int
+rn_scope_close_with(rn_scope *scope, int body)
+{
+    struct rn__task *self = rn__self_in("rn_scope_close_with");
+    const void *site = rn__site();
+    check_innermost(self, scope, "rn_scope_close_with", site);
+    rn__step(RN__SCOPE_CLOSE, &scope->object, site);
+    if (body < 0)
+        body_failed(self, scope, body, site);
+    int result = close_scope(self, scope, site);
+    return result == 0 && body > 0 ? body : result;
 }
 
 int
@@ -400,5 +529,9 @@ rn_scope_set_deadline(rn_scope *scope, rn_time deadline)
     if (rn__scope_cancelled(scope))
         return -ECANCELED;
     arm(rt, scope, deadline);
-    return 0;
+    /* relaxed: arm has had the lock of the timer, so it is seen if the old
+     * deadline had passed; the cancel is on its way */
+    return atomic_load_explicit(&scope->expired, memory_order_relaxed)
+               ? -ECANCELED
+               : 0;
 }

@@ -9,34 +9,53 @@ struct rn_scope {
     struct rn__object object;
     struct rn__lock lock;
     _Atomic uint32_t cancelled; /* enum below; 0: no */
-    _Atomic uint32_t live;     /* tasks, and one for the owner until close; with
-                                   cancelled, as a spawn needs both */
-    _Atomic uint32_t pins;     /* cancels in progress that look at it */
-    struct rn__task *owner;    /* who opened it */
-    struct rn_scope *parent;   /* NULL for the root */
-    struct rn__list in_parent; /* in parent->inner; parent->lock */
-    struct rn__list inner;     /* scopes right inside; lock */
-    struct rn__list tasks;     /* live ones that have waited; lock */
-    struct rn__list ended;     /* tasks kept for a join; lock */
+    _Atomic uint32_t live;      /* tasks and held handles, and one for the owner
+                                   until close; with cancelled, as a spawn needs
+                                   both. The top bit: RN__SCOPE_COUNTS */
+    _Atomic uint32_t pins;      /* cancels in progress that look at it */
+    struct rn__task *owner;     /* who opened it */
+    struct rn_scope *parent;    /* NULL for the root */
+    struct rn__list in_parent;  /* in parent->inner; parent->lock */
+    struct rn__list inner;      /* scopes right inside; lock */
+    struct rn__list tasks;      /* live ones that have waited; lock */
+    struct rn__list ended;      /* tasks kept for a join; lock */
     struct rn__lock watch_lock;
+    uint32_t shields;           /* of the owner, when it opened it */
     struct rn__list watchers;   /* selects; watch_lock */
     struct rn__waiter *closer;  /* who waits in close; set before its part of
                                    live is given up */
     bool gave_up;               /* a task ended -ECANCELED; lock */
+    bool collects;              /* a failure cancels nothing */
+    _Atomic bool expired;       /* the deadline has passed once; written under
+                                   the lock of its timer's home */
     int error;                  /* first error of a task; lock */
-    uint32_t end_reason;        /* cancelled when the last task left; lock */
+    uint32_t end_reason;        /* cancelled when the last task left */
+    int code;                   /* of the cancel; written before cancelled */
+    size_t culprit;             /* whose failure cancelled it; likewise */
+    rn_report *report;          /* NULL: none; lock */
+    rn_outcome *outcomes;       /* by index; lock */
+    size_t outcome_room;        /* of outcomes */
+    _Atomic uint32_t spawned;   /* into one that counts */
     struct rn__timer timer;     /* deadline */
-    bool expired;               /* it has passed once; its home's lock */
+    const char *name;           /* for dumps; NULL: none */
     struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
 };
 
+/* In live: the scope has a report or outcomes, so each task gets an index and
+ * tells how it has ended. A spawn sees it where it looks whether live is 0. */
+#define RN__SCOPE_COUNTS 0x80000000u
+
+/* Why a scope is cancelled, or a task alone. */
 enum {
-    RN__CANCEL_NO,
-    RN__CANCEL_USER,
-    RN__CANCEL_CHILD,
-    RN__CANCEL_DEADLINE,
-    RN__CANCEL_PARENT
+    RN__CANCEL_NO = RN_REASON_NONE,
+    RN__CANCEL_USER = RN_REASON_USER,
+    RN__CANCEL_CHILD = RN_REASON_SIBLING,
+    RN__CANCEL_DEADLINE = RN_REASON_DEADLINE,
+    RN__CANCEL_PARENT = RN_REASON_PARENT,
+    RN__CANCEL_RACE_LOST = RN_REASON_RACE_LOST,
+    RN__CANCEL_SHUTDOWN = RN_REASON_SHUTDOWN,
+    RN__CANCEL_SELF = RN_REASON_SELF
 };
 
 static inline bool
@@ -46,30 +65,94 @@ rn__scope_cancelled(const struct rn_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_acquire) != 0;
 }
 
+/* Whether a scope around the calling task is cancelled, or the task alone, be
+ * it shielded or not. */
+static inline bool
+rn__cancel_near(const struct rn__task *self)
+{
+    /* acquire: what led to the cancel is visible to who sees it */
+    return (atomic_load_explicit(&self->scope->cancelled,
+                                 memory_order_acquire) |
+            atomic_load_explicit(&self->told, memory_order_acquire)) != 0;
+}
+
+/* Then: why, as far as the task sees it through its shields, and with what
+ * code; RN__CANCEL_NO: it does not see it. */
+uint32_t rn__cancel_seen(const struct rn__task *self, int *code);
+
 /* Whether the calling task sees a cancel now: -ECANCELED or 0. */
 static inline int
 rn__cancel_check(const struct rn__task *self)
 {
-    return rn__unlikely(rn__scope_cancelled(self->scope)) && !self->shielded
+    int code;
+    return rn__unlikely(rn__cancel_near(self)) && rn__cancel_seen(self, &code)
                ? -ECANCELED
                : 0;
 }
 
 void rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
                     struct rn__task *owner);
+/* Cancel a scope and all below it; again is harmless. */
 void rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope,
                       uint32_t reason);
+/* The same with a code, and whose failure it was. */
+void rn__scope_cancel_by(struct rn__rt *rt, struct rn_scope *scope,
+                         uint32_t reason, int code, size_t culprit);
+/* Under parent->lock: a new scope inherits a cancel. */
+void rn__scope_inherit(struct rn_scope *scope, int code);
 void rn__scope_pin(struct rn_scope *scope);
 void rn__scope_unpin(struct rn_scope *scope);
-/* A task of the scope is ending with this result: if it is an error, keep it
- * and cancel the scope. */
-void rn__scope_failed(struct rn__rt *rt, struct rn_scope *scope, int result);
+/* Keep a failure: in the report, or as what close returns. */
+void rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
+                    const rn_failure *failure);
+/* The same for a failure of the calling task. */
+void rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
+                         const void *site);
+/* A task is ending with this negative result: keep it, and cancel its home. */
+void rn__scope_failed(struct rn__task *task, int result);
+
+/* Under task->lock: cancel this task alone. */
+void rn__task_tell(struct rn__task *task, uint32_t reason, int code);
+/* Under task->lock: whether a join of it by the caller could never end. */
+bool rn__join_is_endless(const struct rn__task *task,
+                         const struct rn__task *self);
+/* The arm of a waiter for a task's end that leaves its result to others. */
+enum { RN__ARM_WATCH = INT32_MAX };
+
+/* ---- reports (report.c) -------------------------------------------------- */
+
+/* Make a report empty. */
+void rn__report_begin(rn_report *report);
+/* Whether there was room for it; else it is counted. */
+bool rn__report_add(rn_report *report, const rn_failure *failure);
+/* All but the first by index, those of one index as they came. */
+void rn__report_sort(rn_report *report);
+/* No report and no result tells of it. */
+void rn__report_unheard(struct rn__rt *rt, const rn_failure *failure);
+/* Put into failure what the calling task has said of it by rn_fail, if its code
+ * is the same; else drop it. */
+void rn__fail_take(struct rn__task *self, rn_failure *failure);
 
 /* Free what a worker keeps for the next scopes. */
 void rn__scopes_fini(struct rn__worker *worker);
 
-/* Add a task that was just made. Returns 0, or -ECANCELED: the scope is
- * cancelled, or its close has found no task in it.
+/* The rest of rn__scope_enter: one that counts, or takes none. */
+int rn__scope_enter_slow(struct rn_scope *scope, struct rn__task *task);
+
+/* The two halves of it: a place in the scope, and a task for the place. */
+bool rn__scope_reserve(struct rn_scope *scope);
+void rn__scope_admit(struct rn_scope *scope, struct rn__task *task);
+
+static inline void
+rn__scope_settle(struct rn_scope *scope, struct rn__task *task)
+{
+    task->scope = task->home = scope;
+    /* release: its fields, for a dump that sees it alive */
+    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_release);
+}
+
+/* Add a task that was just made. Returns 0; -ECANCELED: it is cancelled;
+ * -EPIPE: it is closed but for the call.
  *
  * A spawn and an end only count: whoever brings live to 0 has the scope for
  * itself. What cancel must find are tasks that wait, so a task joins the list
@@ -79,22 +162,24 @@ rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
 {
     uint32_t live = atomic_load_explicit(&scope->live, memory_order_relaxed);
     do
-        if (rn__unlikely(live == 0 || rn__scope_cancelled(scope)))
-            return -ECANCELED;
+        if (rn__unlikely((int32_t)live <= 0 || rn__scope_cancelled(scope)))
+            return rn__scope_enter_slow(scope, task);
     while (rn__unlikely(!rn__cas(&scope->live, &live, live + 1)));
-    task->scope = task->home = scope;
-    /* release: its fields, for a dump that sees it alive */
-    atomic_store_explicit(&task->state, RN__TASK_LIVE, memory_order_release);
+    rn__scope_settle(scope, task);
     return 0;
 }
 
 /* A task waits for the first time. */
 void rn__scope_list(struct rn__task *task);
-/* Take it out again, or keep it for a join. */
+/* It moves: take it out of the list. */
+void rn__scope_delist(struct rn__task *task);
+/* It has ended: take it out again, count it, keep it for a join. */
 void rn__scope_unlist(struct rn__task *task);
 
-/* By who has brought live to 0. */
-struct rn__waiter *rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope);
+/* By who has brought live to this. Returns a claimed waiter to be fired, or
+ * NULL. */
+struct rn__waiter *rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope,
+                                     uint32_t live);
 
 /* The task has ended and leaves its home. Returns a claimed waiter to be fired,
  * or NULL. With the last task of the root scope the runtime stops. */
@@ -102,12 +187,13 @@ static inline struct rn__waiter *
 rn__scope_leave(struct rn__task *task)
 {
     struct rn_scope *scope = task->home;
-    if (task->listed || task->keep)
+    if (task->at_home)
         rn__scope_unlist(task);
     /* acquire, release: the last one sees what all have done */
-    if (rn__likely(rn__add(&scope->live, UINT32_MAX) > 0))
+    uint32_t live = rn__add(&scope->live, UINT32_MAX);
+    if (rn__likely((int32_t)live > 0))
         return NULL; /* it may be freed from here on */
-    return rn__scope_emptied(task->rt, scope);
+    return rn__scope_emptied(task->rt, scope, live);
 }
 
 #endif

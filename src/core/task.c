@@ -151,7 +151,11 @@ static inline void
 retire(struct rn__task *task)
 {
     task->stack = NULL;
-    task->known = task->keep = task->ended = task->listed = false;
+    task->known = task->ended = false;
+    task->at_home = 0;
+    task->shields = 0;
+    /* relaxed: nobody has its handle any more */
+    atomic_store_explicit(&task->told, 0, memory_order_relaxed);
     uint32_t g = atomic_load_explicit(&task->generation, memory_order_relaxed);
     atomic_store_explicit(&task->generation, g + 1, memory_order_relaxed);
     atomic_store_explicit(&task->state, RN__TASK_FREE, memory_order_relaxed);
@@ -256,13 +260,18 @@ end_main(struct rn__rt *rt, int result)
     atomic_store(&rt->main_ended, true);
 }
 
-/* Under task->lock: give the result to the first that waits for it. */
+/* Under task->lock: give the result to the first that waits for it. Taken, it
+ * need not be kept. */
 static inline struct rn__waiter *
 tell_joiner(struct rn__task *task)
 {
     struct rn__waiter *joiner = rn__wait_claim_first(&task->joiners, 0);
-    if (joiner && joiner->slot)
+    if (!joiner)
+        return NULL;
+    if (joiner->slot)
         *(int *)joiner->slot = task->result;
+    if (rn__likely(joiner->arm != RN__ARM_WATCH))
+        task->at_home &= (uint8_t)~RN__HOME_KEEP;
     return joiner;
 }
 
@@ -291,8 +300,7 @@ end_known(struct rn__worker *worker, struct rn__task *task)
     struct rn__waiter *joiner = tell_joiner(task), *other;
     while (rn__unlikely(joiner && (other = tell_joiner(task))))
         rn__list_append(&more, &other->link);
-    bool keep = task->keep && !joiner;
-    task->keep = keep;
+    bool keep = task->at_home & RN__HOME_KEEP;
     if (keep)
         atomic_store_explicit(&task->state, RN__TASK_ENDED,
                               memory_order_relaxed);
@@ -320,7 +328,7 @@ end(struct rn__worker *worker, struct rn__task *task, int result)
     count_end(worker);
     task->result = result;
     if (rn__unlikely(result < 0))
-        rn__scope_failed(rt, task->home, result);
+        rn__scope_failed(task, result);
     if (task->known) {
         end_known(worker, task);
         return;
@@ -338,36 +346,22 @@ end_in_a_scope(void)
     rn__panic_at(NULL, "a task ended with a scope still open");
 }
 
-__attribute__((noinline)) static void
-run_defers(struct rn__rt *rt, struct rn__task *self, int result)
-{
-    self->shielded = true;
-    struct rn__defer *d;
-    while ((d = self->defers)) {
-        self->defers = d->next;
-        d->fn(d->arg, result);
-        rn__free(rt, d);
-    }
-    self->shielded = false;
-    if (self->scope != self->home)
-        end_in_a_scope();
-}
-
 void
 rn__task_run(struct rn__task *task)
 {
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     /* Cancelled before it began: it does not begin. */
-    int result = rn__unlikely(rn__scope_cancelled(task->home))
-                     ? -ECANCELED
-                     : task->fn(task->arg);
+    int result =
+        rn__unlikely(rn__cancel_near(task)) ? -ECANCELED : task->fn(task->arg);
     struct rn__worker *worker = rn__worker_self();
     if (rn__unlikely(!worker || !rn__current(worker)))
         rn__outside("the end of a task", NULL);
     if (rn__unlikely(task->scope != task->home))
         end_in_a_scope();
     if (rn__unlikely(task->defers != NULL)) {
-        run_defers(task->rt, task, result);
+        result = rn__finalize(task, result);
+        if (task->scope != task->home)
+            end_in_a_scope();
         worker = rn__worker_self();
     }
     rn__step(RN__END, NULL, task->spawn_site); /* for real it does not switch */
@@ -388,7 +382,8 @@ spawn(struct rn_scope *scope, rn_task_fn *fn, void *arg, const char *name,
         return -ENOMEM;
     /* relaxed: for dumps */
     atomic_store_explicit(&task->name, name, memory_order_relaxed);
-    task->keep = handle != NULL;
+    if (handle)
+        task->at_home = RN__HOME_KEEP;
     task->known = handle || name; /* who dumps a name has the lock for it */
     rn__step(RN__SPAWN, &task->object, site);
     int error = rn__scope_enter(scope, task);
@@ -434,9 +429,12 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
         return -ESRCH;
     if (target->ended) {
         got = rn__task_consume(target);
-    } else if (target == self || deadline == RN_NOW) {
+    } else if (rn__unlikely(rn__join_is_endless(target, self))) {
         rn__unlock(&target->lock);
-        return target == self ? -EDEADLK : -EAGAIN;
+        return -EDEADLK;
+    } else if (deadline == RN_NOW) {
+        rn__unlock(&target->lock);
+        return -EAGAIN;
     } else {
         struct rn__waitspec spec = {RN__JOIN,      &target->object,  site,
                                     &target->lock, &target->joiners, &got};
@@ -488,26 +486,48 @@ rn_sleep_until(rn_time when)
                        rn__site());
 }
 
-int
-rn_cancel_requested(void)
+/* Under task->lock, if anybody has the handle: from one home to another. */
+static struct rn__waiter *
+move(struct rn__task *self, struct rn_scope *from, struct rn_scope *to)
 {
-    struct rn__task *self = rn__self_in("rn_cancel_requested");
-    rn__step(RN__POLL, NULL, rn__site());
-    return rn__cancel_check(self) != 0;
+    uint8_t keep = self->at_home & RN__HOME_KEEP;
+    if (self->at_home & RN__HOME_LISTED)
+        rn__scope_delist(self);
+    self->at_home = keep | RN__HOME_MOVED;
+    rn__scope_admit(to, self);
+    uint32_t live = rn__add(&from->live, UINT32_MAX);
+    return (int32_t)live > 0 ? NULL : rn__scope_emptied(self->rt, from, live);
+}
+
+static bool
+is_around(const struct rn_scope *scope, const struct rn_scope *inner)
+{
+    while (inner && inner != scope)
+        inner = inner->parent;
+    return inner != NULL;
 }
 
 int
-rn_defer(void (*fn)(void *arg, int outcome), void *arg)
+rn_task_move(rn_scope *scope)
 {
-    struct rn__task *self = rn__self_in("rn_defer");
-    rn__need(fn, "rn_defer", rn__site());
-    struct rn__defer *d = rn__alloc(self->rt, sizeof *d);
-    if (!d)
-        return -ENOMEM;
-    d->fn = fn;
-    d->arg = arg;
-    d->next = self->defers;
-    self->defers = d;
+    struct rn__task *self = rn__self_in("rn_task_move");
+    const void *site = rn__site();
+    struct rn_scope *home = self->home;
+    rn__need(scope, "rn_task_move", site);
+    if (self->scope != home || self->shields)
+        rn__panic_at(site, "rn_task_move with a scope open or inside a shield");
+    rn__step(RN__TASK_MOVE, &scope->object, site);
+    if (scope == home)
+        return 0;
+    if (!is_around(scope, home))
+        return -EINVAL;
+    if (!rn__scope_reserve(scope))
+        return -ECANCELED;
+    rn__lock(&self->lock);
+    struct rn__waiter *closer = move(self, home, scope);
+    rn__unlock(&self->lock);
+    if (closer)
+        rn__fire(closer->task);
     return 0;
 }
 

@@ -7,7 +7,8 @@
  * task's result, releases its locks, and fires: the task goes on.
  *
  * task->wait is OPEN from open to claim, with CANCELLABLE if a cancel may claim
- * it, else 0.
+ * it, else 0. With it goes the number of shields the task has pushed: a cancel
+ * of a scope claims only waits inside as many as the scope was opened in.
  *
  * To fire is to queue the task, once. That may happen while it still runs
  * towards its park: sched.c sees to it that a stack is not entered before it
@@ -18,7 +19,7 @@
  *
  * Cancel: the canceller marks scopes, passes a heavy fence, then tries to claim
  * (rn__scope_cancel); the task opens, passes a light fence, then looks at its
- * scope. At least one sees the other (Dekker's argument; base/atomic.h).
+ * scope and at told. At least one sees the other (Dekker's argument; base/atomic.h).
  *
  * Refused: a mutex and a condition for each task (two futex calls a wake), and
  * registering under all locks until parked (locks across a switch).
@@ -86,10 +87,7 @@ rn__fire_all(struct rn__list *list)
 static bool
 give_up(struct rn__task *self)
 {
-    bool cancellable = atomic_load_explicit(&self->wait, memory_order_relaxed) &
-                       RN__WAIT_CANCELLABLE;
-    return cancellable && rn__scope_cancelled(self->scope) &&
-           rn__wait_claim(self, -ECANCELED, true);
+    return rn__cancel_check(self) && rn__wait_claim(self, -ECANCELED, true);
 }
 
 static void
@@ -140,11 +138,11 @@ int
 rn__wait_park(struct rn__task *self, rn_time deadline)
 {
     rn__perturb();
-    if (rn__unlikely(!self->listed))
+    if (rn__unlikely(!(self->at_home & RN__HOME_LISTED)))
         rn__scope_list(self);
     /* after the fence in rn__wait_open, see the head comment; and after it is
      * in the list that a cancel walks when it has marked the scope */
-    if (rn__unlikely(deadline != RN_NEVER || rn__scope_cancelled(self->scope)))
+    if (rn__unlikely(deadline != RN_NEVER || rn__cancel_near(self)))
         return park_carefully(self, deadline);
     rn__sched_park(self);
     rn__perturb();

@@ -7,8 +7,8 @@
 
 #include "core/core.h"
 
-/* task->wait */
-enum { RN__WAIT_OPEN = 1, RN__WAIT_CANCELLABLE = 2 };
+/* task->wait; above these bits, how many shields the task has pushed. */
+enum { RN__WAIT_OPEN = 1, RN__WAIT_CANCELLABLE = 2, RN__SHIELD = 4 };
 
 /* Open a wait of the calling task; may be claimed from now on. With
  * cancellable, a cancel claims it too. */
@@ -21,8 +21,8 @@ rn__wait_open(struct rn__task *self, enum rn__kind kind,
     atomic_store_explicit(&info->object, object, memory_order_relaxed);
     atomic_store_explicit(&info->site, site, memory_order_relaxed);
     atomic_store_explicit(&info->kind, kind, memory_order_relaxed);
-    uint32_t word = cancellable && !self->shielded
-                        ? RN__WAIT_OPEN | RN__WAIT_CANCELLABLE
+    uint32_t word = cancellable
+                        ? RN__WAIT_OPEN | RN__WAIT_CANCELLABLE | self->shields
                         : RN__WAIT_OPEN;
     /* release: the result of the last wait has been read */
     atomic_store_explicit(&self->wait, word, memory_order_release);
@@ -108,6 +108,19 @@ rn__wait_claim(struct rn__task *task, int result, bool cancel)
         /* acquire: what the task did before it opened */
     } while (rn__unlikely(!rn__cas(&task->wait, &word, 0)));
     task->wait_result = result;
+    task->wait_status = 0;
+    return true;
+}
+
+/* End a wait for a cancel of what lies inside so many of its shields. */
+static inline bool
+rn__wait_cancel(struct rn__task *task, uint32_t shields)
+{
+    uint32_t word = RN__WAIT_OPEN | RN__WAIT_CANCELLABLE | shields;
+    /* acquire: what the task did before it opened */
+    if (!rn__cas(&task->wait, &word, 0))
+        return false;
+    task->wait_result = -ECANCELED;
     task->wait_status = 0;
     return true;
 }

@@ -479,8 +479,7 @@ abandon(struct rn__task *task, void *arg)
 static int
 result_of(const struct rn__rt *rt)
 {
-    return rt->main_result < 0 || !rt->root.error ? rt->main_result
-                                                  : rt->root.error;
+    return rt->root.error ? rt->root.error : rt->main_result;
 }
 
 int

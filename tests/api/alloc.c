@@ -30,11 +30,12 @@ send_five(void *arg)
     return 5;
 }
 
-static void
+static int
 count_deferred(void *arg, int outcome)
 {
     (void)outcome;
     ++*(int *)arg;
+    return 0;
 }
 
 static int

@@ -65,11 +65,12 @@ API_TEST(blocking_in_a_cancelled_scope_does_not_run)
     close_cancelled(s);
 }
 
-static void
+static int
 call_deferred(void *arg, int outcome)
 {
     (void)outcome;
     CHECK_EQ(rn_blocking(add_one, arg, RN_NEVER, NULL), 0);
+    return 0;
 }
 
 struct deferred {

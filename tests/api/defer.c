@@ -10,29 +10,32 @@ struct deferred {
     rn_task task;
 };
 
-static void
+static int
 log_a(void *arg, int outcome)
 {
     struct deferred *d = arg;
     CHECK_EQ(outcome, d->outcome);
     d->log[d->count++] = 'a';
+    return 0;
 }
 
-static void
+static int
 log_b(void *arg, int outcome)
 {
     struct deferred *d = arg;
     CHECK_EQ(outcome, d->outcome);
     d->log[d->count++] = 'b';
+    return 0;
 }
 
-static void
+static int
 defer_more(void *arg, int outcome)
 {
     struct deferred *d = arg;
     CHECK_EQ(outcome, d->outcome);
     CHECK_EQ(rn_defer(log_b, d), 0);
     d->log[d->count++] = 'm';
+    return 0;
 }
 
 static int
@@ -62,7 +65,7 @@ API_TEST(task_deferred_run_last_first_with_the_outcome)
     CHECK_STR(d.log, "amba");
 }
 
-static void
+static int
 wait_shielded(void *arg, int outcome)
 {
     struct deferred *d = arg;
@@ -73,6 +76,7 @@ wait_shielded(void *arg, int outcome)
     CHECK_EQ(rn_chan_recv(d->value, &d->count, RN_NEVER), 0);
     rn_time when = rn_now() + 10;
     CHECK_EQ(rn_chan_recv(d->value, &d->count, when), -ETIMEDOUT);
+    return 0;
 }
 
 static int
@@ -118,7 +122,7 @@ touch(void *arg)
     return 0;
 }
 
-static void
+static int
 spawn_shielded(void *arg, int outcome)
 {
     struct deferred *d = arg;
@@ -126,6 +130,7 @@ spawn_shielded(void *arg, int outcome)
     rn_scope *s = open_scope(RN_NEVER);
     CHECK_EQ(rn_go(NULL, touch, &d->count), 0);
     CHECK_EQ(rn_scope_close(s), 0);
+    return 0;
 }
 
 static int
@@ -150,7 +155,7 @@ API_TEST(task_deferred_may_open_a_scope)
 }
 
 /* A deferred call may join its failed sibling: the failure is the result. */
-static void
+static int
 join_failed(void *arg, int outcome)
 {
     struct deferred *d = arg;
@@ -159,6 +164,7 @@ join_failed(void *arg, int outcome)
     CHECK_EQ(rn_task_join(d->task, RN_NEVER, &result), 0);
     CHECK_EQ(result, -EIO);
     d->count = 1;
+    return 0;
 }
 
 static int
@@ -209,7 +215,7 @@ TEST(task_deferred_of_main_run_before_run_returns)
     CHECK_EQ(d.count, 9);
 }
 
-static void
+static int
 panic_now(void *arg, int outcome)
 {
     rn_panic("deferred trouble %s %d", (const char *)arg, outcome);

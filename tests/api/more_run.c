@@ -421,12 +421,13 @@ begin(void *arg)
 }
 
 /* A deferred call sees no cancellation, so it can join. */
-static void
+static int
 join_unborn(void *arg, int outcome)
 {
     struct unborn *u = arg;
     u->joined = rn_task_join(u->task, RN_NEVER, &u->result);
     CHECK_EQ(outcome, 0);
+    return 0;
 }
 
 static int

@@ -12,11 +12,12 @@ struct watched {
     int closed; /* as rn_scope_close returned */
 };
 
-static void
+static int
 wait_for_release(void *arg, int outcome)
 {
     (void)outcome;
     CHECK_EQ(rn_chan_recv(arg, NULL, RN_NEVER), 0); /* deferred: not cut */
+    return 0;
 }
 
 /* Cancels its scope once the watcher knows it, and keeps it open until the

@@ -136,12 +136,13 @@ TEST(run_result_is_mains_own)
         CHECK_EQ(rn_run(&options, return_one, NULL), 1);
 }
 
-static void
+static int
 open_and_forget(void *arg, int outcome)
 {
     (void)arg;
     (void)outcome;
     open_scope(RN_NEVER);
+    return 0;
 }
 
 API_PANICS(task_scope_left_open_by_a_deferred_call_panics, "scope|open")

@@ -479,11 +479,12 @@ nothing(void *arg)
     return 0;
 }
 
-static void
+static int
 ignore(void *arg, int outcome)
 {
     (void)arg;
     (void)outcome;
+    return 0;
 }
 
 #define OUTSIDE(name, call)                                               \

@@ -5,6 +5,7 @@
  */
 #include "machine.h"
 
+#include "core/cancel.c"
 #include "core/scope.c"
 
 static void
@@ -54,7 +55,7 @@ setup_unlisted(void)
                 sizeof machine.root.lock.held);
     rn__list_init(&machine.root.tasks);
     for (int i = 0; i < MODEL_THREADS; i++)
-        machine_tasks[i].listed = false;
+        machine_tasks[i].at_home = 0;
 }
 
 static void

@@ -8,25 +8,25 @@ static bool seen_cancelled; /* before it joined the list; when broken */
 static void
 list_task(struct rn__task *task)
 {
-    seen_cancelled = rn__scope_cancelled(task->scope);
+    seen_cancelled = rn__cancel_near(task);
     if (!model_broken("who waits joins no list"))
         rn__scope_list(task);
 }
 
 static bool
-scope_cancelled(const struct rn_scope *scope)
+cancel_near(const struct rn__task *self)
 {
     return model_broken("who waits looks first") ? seen_cancelled
-                                                 : rn__scope_cancelled(scope);
+                                                 : rn__cancel_near(self);
 }
 
 #undef rn__scope_list
 #define rn__scope_list list_task
-#define rn__scope_cancelled scope_cancelled
+#define rn__cancel_near cancel_near
 
 #include "core/wait.c"
 
-#undef rn__scope_cancelled
+#undef rn__cancel_near
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ setup_task(int i)
     task->slot = (uint32_t)i;
     task->generation = 1;
     rn__list_append(&machine.root.tasks, &task->sibling);
-    task->listed = true;
+    task->at_home = RN__HOME_LISTED;
 }
 
 void

@@ -46,7 +46,27 @@
 #define rn__stack_reset modelled_stack_reset
 #define rn__stack_take modelled_stack_take
 
+/* core/cancel.c */
+#define rn__cancel_seen modelled_cancel_seen
+#define rn__join_is_endless modelled_join_is_endless
+#define rn__scope_cancel_by modelled_scope_cancel_by
+#define rn__scope_inherit modelled_scope_inherit
+#define rn__task_tell modelled_task_tell
+#define rn_cancel_reason modelled_public_cancel_reason
+#define rn_cancel_requested modelled_public_cancel_requested
+#define rn_scope_cancel_with modelled_public_scope_cancel_with
+#define rn_task_cancel modelled_public_task_cancel
+#define rn_task_cancel_join modelled_public_task_cancel_join
+
 /* core/scope.c */
+#define rn__scope_admit modelled_scope_admit
+#define rn__scope_delist modelled_scope_delist
+#define rn__scope_enter_slow modelled_scope_enter_slow
+#define rn__scope_note modelled_scope_note
+#define rn__scope_note_task modelled_scope_note_task
+#define rn__scope_reserve modelled_scope_reserve
+#define rn_scope_close_with modelled_public_scope_close_with
+#define rn_scope_open_with modelled_public_scope_open_with
 #define rn__scope_list modelled_scope_list
 #define rn__scope_unlist modelled_scope_unlist
 #define rn__scope_cancel modelled_scope_cancel

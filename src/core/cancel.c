@@ -1,0 +1,339 @@
+/* core/cancel.c - cancel a scope, or one task, and who sees it.
+ *
+ * Cancel marks first and wakes after: the scopes below are found level by level
+ * through a work list made of the scopes themselves (no recursion, no memory),
+ * each pinned while it is in the list; a close waits for the pins. One cancel
+ * runs at a time, so when it finds a scope marked already, all below that are
+ * marked, too. Why, and with what code, is written before the mark; nobody
+ * writes it again.
+ *
+ * A task alone is cancelled by its own mark, told, and by a cancel of the
+ * outermost scope it has opened, which home->lock hands over: who opens a scope
+ * right inside home sees the mark, or is seen.
+ *
+ * Shields. A task counts those it has pushed, and a scope keeps how many there
+ * were when it was opened. A cancel is visible through none: of the innermost
+ * scope, if no shield was pushed since; of home and of the task alone, if there
+ * is none at all. So a check reads the innermost scope only: one that was
+ * opened inside a shield, right below where it was pushed, is not linked to the
+ * scope around it and inherits no cancel.
+ *
+ * Refused: looking upwards on each check (O(depth) on the hot path); a bit for
+ * each scope in the task.
+ */
+#include "core/core.h"
+
+#include <limits.h>
+
+void
+rn__scope_pin(struct rn_scope *scope)
+{
+    /* relaxed: the lock or list it was found through keeps it alive now */
+    atomic_fetch_add_explicit(&scope->pins, 1, memory_order_relaxed);
+}
+
+void
+rn__scope_unpin(struct rn_scope *scope)
+{
+    /* release: our last touch; partners with the acquire in wait_unpinned */
+    atomic_fetch_sub_explicit(&scope->pins, 1, memory_order_release);
+}
+
+/* ---- mark and wake ------------------------------------------------------ */
+
+/* Under cancel_lock; or by who opens the scope, under parent->lock. Nobody else
+ * marks it meanwhile. */
+static bool
+mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
+{
+    /* relaxed: see above */
+    if (atomic_load_explicit(&scope->cancelled, memory_order_relaxed))
+        return false;
+    scope->code = code;
+    scope->culprit = culprit;
+    /* The heavy fence before the wakes puts it before the looks at waits;
+     * release: what led to the cancel is visible to who sees it. */
+    atomic_store(&scope->cancelled, reason);
+    return true;
+}
+
+void
+rn__scope_inherit(struct rn_scope *scope, int code)
+{
+    mark(scope, RN__CANCEL_PARENT, code, RN_INDEX_NONE);
+}
+
+/* Mark all scopes below first, which is marked, pinned and the end of the work
+ * list so far. */
+static void
+mark_below(struct rn_scope *first)
+{
+    struct rn_scope *last = first;
+    for (struct rn_scope *s = first; s; s = s->work_next) {
+        rn__lock(&s->lock);
+        rn__list_each (node, &s->inner) {
+            struct rn_scope *inner =
+                rn__container_of(node, struct rn_scope, in_parent);
+            if (!mark(inner, RN__CANCEL_PARENT, s->code, RN_INDEX_NONE))
+                continue;
+            rn__scope_pin(inner);
+            inner->work_next = NULL;
+            last->work_next = inner;
+            last = inner;
+        }
+        rn__unlock(&s->lock);
+    }
+}
+
+static void
+wake(struct rn__task *task, uint32_t shields)
+{
+    if (rn__wait_cancel(task, shields))
+        rn__fire(task);
+}
+
+/* A select looks at the mark and joins the watchers under watch_lock; the mark
+ * came before this, so it has seen the one or is seen here. */
+static void
+wake_watchers(struct rn_scope *scope)
+{
+    struct rn__list woken;
+    rn__list_init(&woken);
+    rn__lock(&scope->watch_lock);
+    rn__wait_claim_all(&scope->watchers, 0, &woken);
+    rn__unlock(&scope->watch_lock);
+    rn__fire_all(&woken);
+}
+
+static void
+wake_tasks(struct rn_scope *scope)
+{
+    rn__lock(&scope->lock);
+    if (scope->owner)
+        wake(scope->owner, scope->shields);
+    rn__list_each (node, &scope->tasks)
+        wake(rn__container_of(node, struct rn__task, sibling), 0);
+    rn__unlock(&scope->lock);
+}
+
+static void
+wake_all(struct rn_scope *marked)
+{
+    for (struct rn_scope *s = marked; s; s = s->work_next) {
+        wake_tasks(s);
+        wake_watchers(s);
+    }
+}
+
+static void
+unpin_all(struct rn_scope *marked)
+{
+    while (marked) {
+        struct rn_scope *next = marked->work_next;
+        rn__scope_unpin(marked);
+        marked = next;
+    }
+}
+
+void
+rn__scope_cancel_by(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason,
+                    int code, size_t culprit)
+{
+    rn__lock(&rt->cancel_lock);
+    if (!mark(scope, reason, code, culprit)) {
+        rn__unlock(&rt->cancel_lock);
+        return;
+    }
+    rn__scope_pin(scope);
+    scope->work_next = NULL;
+    mark_below(scope);
+    rn__os_fence_all(); /* see the head of wait.c */
+    wake_all(scope);
+    rn__unlock(&rt->cancel_lock);
+    unpin_all(scope);
+}
+
+void
+rn__scope_cancel(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason)
+{
+    int code = reason == RN__CANCEL_DEADLINE ? -ETIMEDOUT
+               : reason == RN__CANCEL_SELF   ? -ECANCELED
+                                             : 0;
+    rn__scope_cancel_by(rt, scope, reason, code, RN_INDEX_NONE);
+}
+
+/* ---- one task ----------------------------------------------------------- */
+
+/* Under cancel_lock: mark and pin the outermost scope the task has opened. */
+static struct rn_scope *
+mark_outer(struct rn__task *task)
+{
+    rn__lock(&task->home->lock);
+    struct rn_scope *outer = task->outer;
+    if (outer &&
+        mark(outer, RN__CANCEL_PARENT, task->told_code, RN_INDEX_NONE)) {
+        rn__scope_pin(outer);
+        outer->work_next = NULL;
+    } else {
+        outer = NULL;
+    }
+    rn__unlock(&task->home->lock);
+    return outer;
+}
+
+void
+rn__task_tell(struct rn__task *task, uint32_t reason, int code)
+{
+    struct rn__rt *rt = task->rt;
+    rn__lock(&rt->cancel_lock);
+    /* relaxed: written under cancel_lock only */
+    if (atomic_load_explicit(&task->told, memory_order_relaxed)) {
+        rn__unlock(&rt->cancel_lock);
+        return;
+    }
+    task->told_code = code;
+    /* release: partners with rn__cancel_near */
+    atomic_store_explicit(&task->told, reason, memory_order_release);
+    struct rn_scope *outer = mark_outer(task);
+    if (outer)
+        mark_below(outer);
+    rn__os_fence_all(); /* see the head of wait.c */
+    wake(task, 0);
+    wake_all(outer);
+    rn__unlock(&rt->cancel_lock);
+    unpin_all(outer);
+}
+
+/* ---- who sees it -------------------------------------------------------- */
+
+uint32_t
+rn__cancel_seen(const struct rn__task *self, int *code)
+{
+    const struct rn_scope *scope = self->scope;
+    uint32_t outside = scope->owner == self ? scope->shields : 0;
+    /* acquire: what led to the cancel, and code */
+    uint32_t told =
+        self->shields == 0 && scope == self->home
+            ? atomic_load_explicit(&self->told, memory_order_acquire)
+            : 0;
+    uint32_t reason =
+        self->shields == outside
+            ? atomic_load_explicit(&scope->cancelled, memory_order_acquire)
+            : 0;
+    if (!told && !reason)
+        return RN__CANCEL_NO;
+    *code = told ? self->told_code : scope->code;
+    return told ? told : reason;
+}
+
+/* ---- public ------------------------------------------------------------- */
+
+static void
+cancel(rn_scope *scope, int code, const char *function, const void *site)
+{
+    rn__need(scope, function, site);
+    rn__step(RN__SCOPE_CANCEL, &scope->object, site);
+    rn__scope_cancel_by(rn__rt_self(), scope, RN__CANCEL_USER, code,
+                        RN_INDEX_NONE);
+}
+
+void
+rn_scope_cancel(rn_scope *scope)
+{
+    rn__self_in("rn_scope_cancel");
+    cancel(scope, 0, "rn_scope_cancel", rn__site());
+}
+
+void
+rn_scope_cancel_with(rn_scope *scope, int code)
+{
+    rn__self_in("rn_scope_cancel_with");
+    cancel(scope, code, "rn_scope_cancel_with", rn__site());
+}
+
+int
+rn_cancel_requested(void)
+{
+    struct rn__task *self = rn__self_in("rn_cancel_requested");
+    rn__step(RN__POLL, NULL, rn__site());
+    return rn__cancel_check(self) != 0;
+}
+
+rn_reason
+rn_cancel_reason(int *code)
+{
+    struct rn__task *self = rn__self_in("rn_cancel_reason");
+    rn__step(RN__POLL, NULL, rn__site());
+    int why = 0;
+    uint32_t reason = rn__cancel_near(self) ? rn__cancel_seen(self, &why) : 0;
+    if (reason == RN__CANCEL_SELF) /* which another task did */
+        reason = RN__CANCEL_CHILD;
+    if (code)
+        *code = why;
+    return (rn_reason)reason;
+}
+
+/* Whether the task cannot end before the caller has: it has opened a scope
+ * around it. Such a task stays where it is, and so do the scopes between. */
+static bool
+is_around(const struct rn__task *task, const struct rn__task *self)
+{
+    if (task == self)
+        return true;
+    for (const struct rn_scope *s = self->home; s->owner; s = s->owner->home)
+        if (s->owner == task)
+            return true;
+    return false;
+}
+
+bool
+rn__join_is_endless(const struct rn__task *task, const struct rn__task *self)
+{
+    /* One of the scope the caller is in cannot be around it, but for itself */
+    return task == self || (task->home != self->scope && is_around(task, self));
+}
+
+void
+rn_task_cancel(rn_task task)
+{
+    struct rn__task *self = rn__self_in("rn_task_cancel");
+    rn__step(RN__TASK_CANCEL, NULL, rn__site());
+    struct rn__task *target = rn__task_find(self->rt, task.id);
+    if (!target)
+        return;
+    if (!target->ended)
+        rn__task_tell(target, RN__CANCEL_USER, 0);
+    rn__unlock(&target->lock);
+}
+
+int
+rn_task_cancel_join(rn_task task, rn_time deadline)
+{
+    struct rn__task *self = rn__self_in("rn_task_cancel_join");
+    const void *site = rn__site();
+    rn__step(RN__TASK_CANCEL, NULL, site);
+    struct rn__task *target = rn__task_find(self->rt, task.id);
+    if (!target)
+        return 0;
+    if (target->ended || rn__join_is_endless(target, self)) {
+        int result = target->ended ? 0 : -EDEADLK;
+        rn__unlock(&target->lock);
+        return result;
+    }
+    rn__task_tell(target, RN__CANCEL_USER, 0);
+    if (deadline == RN_NOW) {
+        rn__unlock(&target->lock);
+        return -EAGAIN;
+    }
+    struct rn__waiter waiter;
+    rn__wait_open(self, RN__JOIN, &target->object, site, true);
+    rn__wait_add(&target->joiners, &waiter, self, RN__ARM_WATCH, NULL);
+    rn__unlock(&target->lock);
+    int result = rn__wait_park(self, deadline);
+    if (result >= 0)
+        return 0;
+    rn__lock(&target->lock);
+    rn__list_remove(&waiter.link);
+    rn__unlock(&target->lock);
+    return result;
+}
