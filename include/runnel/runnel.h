@@ -6,6 +6,7 @@
 #include <runnel/blocking.h>
 #include <runnel/chan.h>
 #include <runnel/finalizer.h>
+#include <runnel/hold.h>
 #include <runnel/mutex.h>
 #include <runnel/report.h>
 #include <runnel/run.h>

@@ -157,7 +157,8 @@ struct rn__waitinfo {
 enum rn__task_state {
     RN__TASK_FREE,
     RN__TASK_LIVE,
-    RN__TASK_ENDED /* kept for a join */
+    RN__TASK_MOVED, /* the same, in another scope than it was spawned into */
+    RN__TASK_ENDED  /* kept for a join */
 };
 
 /* What a task keeps for its end, last first (finalizer.c): deferred calls, and
@@ -184,8 +185,7 @@ enum {
     RN__HOME_LISTED = 1,  /* in home->tasks */
     RN__HOME_KEEP = 2,    /* to be kept for a join */
     RN__HOME_COUNTED = 4, /* home wants to know how it ends */
-    RN__HOME_FAILED = 8,  /* its failure has been noted already */
-    RN__HOME_MOVED = 16   /* it came from another */
+    RN__HOME_FAILED = 8   /* its failure has been noted already */
 };
 
 /* Stack memory with a context made on it; sits at the top of that memory. */
@@ -282,6 +282,11 @@ int rn__finalize(struct rn__task *self, int outcome);
 void rn__task_run(struct rn__task *task);
 struct rn__task *rn__task_make(rn_task_fn *fn, void *arg, const void *site);
 void rn__task_free(struct rn__task *task);
+/* rn_go into a scope; also where no task runs. */
+int rn__task_go(struct rn_scope *scope, rn_task_fn *fn, void *arg,
+                const void *site);
+/* No other thread posts any more (hold.c). */
+void rn__hold_end(struct rn__rt *rt);
 /* Walk all records in use; racy unless the world stands still. */
 void rn__task_each(struct rn__rt *rt,
                    void (*fn)(struct rn__task *task, void *arg), void *arg);
@@ -432,6 +437,7 @@ struct rn__rt {
 
     _Atomic(struct rn__outside *) outside; /* posted, last first */
     _Atomic uint32_t outside_due;          /* expected, not arrived yet */
+    _Atomic uint32_t posting;     /* other threads that post (hold.c) */
     _Atomic uint32_t watching;    /* workers that spin for what is posted */
     _Atomic uint32_t spin_misses; /* of watching, in a row; outside.h */
     bool may_spin;                /* there is more than one CPU */

@@ -84,6 +84,15 @@ purpose(enum rn__kind kind)
     }
 }
 
+static void
+dump_scope_name(const struct rn__object *object, FILE *out)
+{
+    const char *name =
+        ((const struct rn_scope *)(const void *)object)->name; /* its first */
+    if (name)
+        fprintf(out, " \"%s\"", name);
+}
+
 void
 rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
               FILE *out)
@@ -110,6 +119,8 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
             rn__dump_object(rt, kind, object, out);
         else
             fprintf(out, "%s %p", rn__kind_object(kind), (void *)object);
+        if (still && kind == RN__SCOPE_CLOSE)
+            dump_scope_name(object, out);
         if (still)
             dump_holder(rt, object, out);
     }
@@ -174,6 +185,8 @@ struct facts {
     uint32_t number;
     const void *spawn_site;
     char name[64];
+    bool moved;    /* into another scope: */
+    char home[64]; /* its name */
 };
 
 /* Unless the world stands still the task may end meanwhile, and another may
@@ -186,12 +199,16 @@ learn(const struct listing *list, struct rn__task *task, struct facts *facts)
     if (!list->still)
         rn__lock(&task->lock);
     /* acquire: partners with the release in rn__scope_enter */
-    bool live = atomic_load_explicit(&task->state, memory_order_acquire) ==
-                RN__TASK_LIVE;
+    uint8_t state = atomic_load_explicit(&task->state, memory_order_acquire);
+    bool live = state == RN__TASK_LIVE || state == RN__TASK_MOVED;
     if (live) {
         facts->number = rn__task_number(task);
         facts->spawn_site =
             __atomic_load_n(&task->spawn_site, __ATOMIC_RELAXED);
+        facts->moved = state == RN__TASK_MOVED;
+        if (facts->moved)
+            snprintf(facts->home, sizeof facts->home, "%s",
+                     task->home->name ? task->home->name : "");
         snprintf(facts->name, sizeof facts->name, "%s", rn__task_name(task));
     }
     if (!list->still)
@@ -224,6 +241,8 @@ print_task(struct rn__task *task, void *arg)
         fprintf(out, ", for %.3f s", (double)(list->now - since) / 1e9);
     }
     print_site(", spawned at ", facts.spawn_site, out);
+    if (facts.moved)
+        fprintf(out, ", moved to a scope \"%s\"", facts.home);
     fputc('\n', out);
     if (list->still && list->shown < STACKS_SHOWN && waits) {
         void *frames[FRAMES];

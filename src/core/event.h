@@ -20,6 +20,8 @@
     X(SCOPE_OPEN, "open", "scope")         \
     X(SCOPE_CLOSE, "close", "scope")       \
     X(SCOPE_CANCEL, "cancel", "scope")     \
+    X(HOLD, "hold", "scope")               \
+    X(RELEASE, "let go", "scope")          \
     X(TASK_CANCEL, "cancel task", "task")  \
     X(TASK_MOVE, "move to", "scope")       \
     X(SEND, "send", "chan")                \

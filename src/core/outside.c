@@ -21,8 +21,8 @@
 void
 rn__outside_expect(struct rn__rt *rt)
 {
-    /* relaxed: by a running worker; who looks whether all sleep has passed
-     * idle_lock after it */
+    /* relaxed: by a running worker, and who looks whether all sleep has passed
+     * idle_lock after it; or by a thread for which another item is expected */
     atomic_fetch_add_explicit(&rt->outside_due, 1, memory_order_relaxed);
 }
 

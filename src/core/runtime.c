@@ -417,6 +417,7 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         bool parallel = o.workers > 1 && !rt->windows;
         atomic_fetch_add(&rn__parallel, parallel);
         error = run_workers(rt, fn, arg);
+        rn__hold_end(rt);
         end_blocking(rt);
         atomic_fetch_sub(&rn__env_count, rt->delays);
         atomic_fetch_sub(&rn__parallel, parallel);

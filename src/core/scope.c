@@ -41,9 +41,8 @@ wait_unpinned(struct rn_scope *scope)
 
 /* ---- tasks come and go -------------------------------------------------- */
 
-/* One more task: 0, -ECANCELED, -EPIPE. */
-static int
-add_one(struct rn_scope *scope)
+int
+rn__scope_reserve(struct rn_scope *scope)
 {
     uint32_t live = atomic_load_explicit(&scope->live, memory_order_relaxed);
     do {
@@ -53,12 +52,6 @@ add_one(struct rn_scope *scope)
             return -ECANCELED;
     } while (!rn__cas(&scope->live, &live, live + 1));
     return 0;
-}
-
-bool
-rn__scope_reserve(struct rn_scope *scope)
-{
-    return add_one(scope) == 0;
 }
 
 void
@@ -78,7 +71,7 @@ rn__scope_admit(struct rn_scope *scope, struct rn__task *task)
 int
 rn__scope_enter_slow(struct rn_scope *scope, struct rn__task *task)
 {
-    int error = add_one(scope);
+    int error = rn__scope_reserve(scope);
     if (!error)
         rn__scope_admit(scope, task);
     return error;

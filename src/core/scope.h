@@ -140,7 +140,7 @@ void rn__scopes_fini(struct rn__worker *worker);
 int rn__scope_enter_slow(struct rn_scope *scope, struct rn__task *task);
 
 /* The two halves of it: a place in the scope, and a task for the place. */
-bool rn__scope_reserve(struct rn_scope *scope);
+int rn__scope_reserve(struct rn_scope *scope);
 void rn__scope_admit(struct rn_scope *scope, struct rn__task *task);
 
 static inline void

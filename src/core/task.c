@@ -399,6 +399,12 @@ spawn(struct rn_scope *scope, rn_task_fn *fn, void *arg, const char *name,
 }
 
 int
+rn__task_go(struct rn_scope *scope, rn_task_fn *fn, void *arg, const void *site)
+{
+    return spawn(scope, fn, arg, NULL, NULL, site);
+}
+
+int
 rn_go(rn_scope *scope, rn_task_fn *fn, void *arg)
 {
     struct rn__task *self = rn__self_in("rn_go");
@@ -452,8 +458,6 @@ rn_yield(void)
 {
     struct rn__task *self = rn__self_in("rn_yield");
     rn__step(RN__YIELD, NULL, rn__site());
-    if (rn__cancel_check(self))
-        return -ECANCELED;
     if (!self->rt->env)
         rn__sched_yield(self);
     return rn__cancel_check(self);
@@ -486,15 +490,17 @@ rn_sleep_until(rn_time when)
                        rn__site());
 }
 
-/* Under task->lock, if anybody has the handle: from one home to another. */
+/* Under task->lock: from one home to another. */
 static struct rn__waiter *
 move(struct rn__task *self, struct rn_scope *from, struct rn_scope *to)
 {
-    uint8_t keep = self->at_home & RN__HOME_KEEP;
     if (self->at_home & RN__HOME_LISTED)
         rn__scope_delist(self);
-    self->at_home = keep | RN__HOME_MOVED;
+    self->at_home &= RN__HOME_KEEP;
+    self->known = true; /* who dumps it has the lock for its home */
     rn__scope_admit(to, self);
+    /* relaxed: under the lock */
+    atomic_store_explicit(&self->state, RN__TASK_MOVED, memory_order_relaxed);
     uint32_t live = rn__add(&from->live, UINT32_MAX);
     return (int32_t)live > 0 ? NULL : rn__scope_emptied(self->rt, from, live);
 }
@@ -521,8 +527,9 @@ rn_task_move(rn_scope *scope)
         return 0;
     if (!is_around(scope, home))
         return -EINVAL;
-    if (!rn__scope_reserve(scope))
-        return -ECANCELED;
+    int error = rn__scope_reserve(scope);
+    if (error)
+        return error;
     rn__lock(&self->lock);
     struct rn__waiter *closer = move(self, home, scope);
     rn__unlock(&self->lock);

@@ -58,6 +58,9 @@
 #define rn_task_cancel modelled_public_task_cancel
 #define rn_task_cancel_join modelled_public_task_cancel_join
 
+/* core/hold.c */
+#define rn__hold_end modelled_hold_end
+
 /* core/scope.c */
 #define rn__scope_admit modelled_scope_admit
 #define rn__scope_delist modelled_scope_delist

@@ -1,0 +1,150 @@
+/* core/hold.c - handles by which other OS threads spawn into a scope.
+ *
+ * A handle counts in scope->live like a task. Another thread may touch no wait,
+ * no lock and no count of the runtime (outside.c); it reads whether the scope
+ * is cancelled, and posts. What it posts arrives in order, the release last. It
+ * says in rt->posting that it is at it: once the release has arrived the run
+ * may end, and waits for that before the runtime is freed.
+ */
+#include "core/core.h"
+
+#include <runnel/hold.h>
+
+struct rn_scope_handle {
+    struct rn__outside release;
+    struct rn__rt *rt;
+    struct rn_scope *scope;
+};
+
+/* A task to be. */
+struct order {
+    struct rn__outside item;
+    struct rn_scope *scope;
+    struct rn__rt *rt;
+    rn_task_fn *fn;
+    void *arg;
+    const void *site;
+    bool placed; /* counted in scope->live */
+};
+
+static void
+post(struct rn__rt *rt, struct rn__outside *item)
+{
+    atomic_fetch_add(&rt->posting, 1);
+    rn__outside_post(rt, item);
+    /* release: our last touch; partners with the acquire in rn__hold_end */
+    atomic_fetch_sub_explicit(&rt->posting, 1, memory_order_release);
+}
+
+void
+rn__hold_end(struct rn__rt *rt)
+{
+    while (atomic_load_explicit(&rt->posting, memory_order_acquire) > 0)
+        rn__os_relax();
+}
+
+/* ---- arrivals, on a worker ----------------------------------------------- */
+
+static void
+let_go(struct rn_scope_handle *handle)
+{
+    struct rn__rt *rt = handle->rt;
+    struct rn_scope *scope = handle->scope;
+    rn__free(rt, handle);
+    uint32_t live = rn__add(&scope->live, UINT32_MAX);
+    struct rn__waiter *closer =
+        (int32_t)live > 0 ? NULL : rn__scope_emptied(rt, scope, live);
+    if (closer)
+        rn__fire(closer->task);
+}
+
+static void
+arrive_release(struct rn__outside *item)
+{
+    let_go(rn__container_of(item, struct rn_scope_handle, release));
+}
+
+/* If there is no memory for a task it tries again at the next look; the place
+ * in the scope is kept for it, as the handle may be released meanwhile. */
+static void
+arrive_order(struct rn__outside *item)
+{
+    struct order *order = rn__container_of(item, struct order, item);
+    struct rn__rt *rt = order->rt;
+    if (!order->placed)
+        rn__add(&order->scope->live, 1);
+    order->placed = true;
+    struct rn__task *task = rn__task_make(order->fn, order->arg, order->site);
+    if (!task) {
+        rn__outside_expect(rt);
+        rn__outside_post(rt, item);
+        return;
+    }
+    atomic_store_explicit(&task->name, NULL, memory_order_relaxed);
+    rn__scope_admit(order->scope, task);
+    rn__count(rn__worker_self(), tasks);
+    rn__free(rt, order);
+    rn__sched_ready(task);
+}
+
+/* ---- public -------------------------------------------------------------- */
+
+int
+rn_scope_hold(rn_scope *scope, rn_scope_handle **handle)
+{
+    struct rn__task *self = rn__self_in("rn_scope_hold");
+    rn__need(handle, "rn_scope_hold", rn__site());
+    if (!scope)
+        scope = self->scope;
+    struct rn_scope_handle *h = rn__alloc(self->rt, sizeof *h);
+    if (!h)
+        return -ENOMEM;
+    rn__step(RN__HOLD, &scope->object, rn__site());
+    int error = rn__scope_reserve(scope);
+    if (error) {
+        rn__free(self->rt, h);
+        return error;
+    }
+    h->release.arrive = arrive_release;
+    h->rt = self->rt;
+    h->scope = scope;
+    rn__outside_expect(h->rt);
+    *handle = h;
+    return 0;
+}
+
+int
+rn_scope_handle_go(rn_scope_handle *handle, rn_task_fn *fn, void *arg)
+{
+    const void *site = rn__site();
+    rn__need(handle, "rn_scope_handle_go", site);
+    rn__need(fn, "rn_scope_handle_go", site);
+    struct rn__rt *rt = handle->rt;
+    if (rn__rt_self() == rt)
+        return rn__task_go(handle->scope, fn, arg, site);
+    if (rn__scope_cancelled(handle->scope))
+        return -ECANCELED;
+    struct order *order = rn__alloc(rt, sizeof *order);
+    if (!order)
+        return -ENOMEM;
+    *order = (struct order){
+        {NULL, arrive_order}, handle->scope, rt, fn, arg, site, false};
+    rn__outside_expect(rt);
+    post(rt, &order->item);
+    return 0;
+}
+
+void
+rn_scope_handle_release(rn_scope_handle *handle)
+{
+    if (!handle)
+        return;
+    struct rn__rt *rt = handle->rt;
+    if (rn__rt_self() != rt) {
+        post(rt, &handle->release);
+        return;
+    }
+    rn__step(RN__RELEASE, &handle->scope->object, rn__site());
+    rn__outside_call_off(rt);
+    let_go(handle);
+}
