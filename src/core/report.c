@@ -83,8 +83,11 @@ merge(rn_failure *f, size_t a, size_t b, size_t c)
 {
     if (a == b || b == c || f[b - 1].index <= f[b].index)
         return;
-    size_t left, right; /* the middles of the two, around one value */
-    if (b - a > c - b) {
+    /* The middle one of the longer goes where it stays, between what of both
+     * is less and what is more. */
+    bool first = b - a > c - b;
+    size_t left, right;
+    if (first) {
         left = a + (b - a) / 2;
         right = bound(f, b, c, f[left].index, false);
     } else {
@@ -96,8 +99,8 @@ merge(rn_failure *f, size_t a, size_t b, size_t c)
     reverse(f, b, right);
     reverse(f, left, right);
     size_t middle = left + (right - b);
-    merge(f, a, left, middle);
-    merge(f, middle, left + (right - left), c);
+    merge(f, a, left, first ? middle : middle - 1);
+    merge(f, first ? middle + 1 : middle, right, c);
 }
 
 static void
