@@ -1,0 +1,371 @@
+/* finalizer.c - tests of runnel/finalizer.h beyond rn_defer. R14: finalizers;
+ * R2: they have run before the scope ends. */
+#include "world.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
+
+struct log {
+    char text[32];
+    size_t length;
+    int result;     /* of the body */
+    int fails;      /* how many finalizers fail */
+    rn_chan *ready; /* told before it waits */
+};
+
+static void
+put(struct log *log, char c)
+{
+    log->text[log->length++] = c;
+}
+
+static int
+always(void *arg, int outcome)
+{
+    struct log *log = arg;
+    CHECK_EQ(outcome, log->result);
+    put(log, 'a');
+    return 0;
+}
+
+static int
+on_error(void *arg, int outcome)
+{
+    CHECK_EQ(outcome, -EIO);
+    put(arg, 'e');
+    return 0;
+}
+
+static int
+on_cancel(void *arg, int outcome)
+{
+    CHECK_EQ(outcome, -ECANCELED);
+    put(arg, 'c');
+    return 0;
+}
+
+static int
+defer_each_kind(void *arg)
+{
+    struct log *log = arg;
+    CHECK_EQ(rn_defer(always, log), 0);
+    CHECK_EQ(rn_defer_on_error(on_error, log), 0);
+    CHECK_EQ(rn_defer_on_cancel(on_cancel, log), 0);
+    CHECK_EQ(rn_defer(always, log), 0);
+    return log->result;
+}
+
+RULE_TEST(finalizer_R14_runs_by_outcome)
+{
+    static const struct {
+        int result;
+        const char *text;
+    } cases[] = {{7, "aa"}, {-EIO, "aea"}, {-ECANCELED, "aca"}};
+    for (size_t i = 0; i < 3; i++) {
+        struct log log = {.result = cases[i].result};
+        int result = 42;
+        rn_scope *s = open_scope(RN_NEVER);
+        rn_shield shield = rn_shield_push();
+        rn_task t = go_joinable(defer_each_kind, &log);
+        CHECK_EQ(rn_task_join(t, RN_NEVER, &result), 0);
+        CHECK_EQ(result, log.result);
+        CHECK_STR(log.text, cases[i].text);
+        rn_shield_restore(shield);
+        CHECK_EQ(rn_scope_close(s), result < 0 ? result : 0);
+    }
+}
+
+static int
+fail_each(void *arg, int outcome)
+{
+    struct log *log = arg;
+    CHECK_EQ(outcome, log->result);
+    put(log, 'f');
+    return log->fails-- > 0 ? -ENOSPC + log->fails : 0;
+}
+
+static int
+defer_failing(void *arg)
+{
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(rn_defer(fail_each, arg), 0);
+    return ((struct log *)arg)->result;
+}
+
+/* An error of one is listed, the rest still run; the body's comes first. */
+RULE_TEST(finalizer_R14_errors_are_listed_and_the_rest_runs)
+{
+    static const int results[] = {3, -EIO, -ECANCELED};
+    for (size_t i = 0; i < 3; i++) {
+        struct log log = {.result = results[i], .fails = 2};
+        bool error = results[i] == -EIO;
+        int first = -ENOSPC + 1, result;
+        rn_report r = RN_REPORT_INIT;
+        rn_scope_options options = {.report = &r};
+        rn_scope *s;
+        CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+        rn_shield shield = rn_shield_push();
+        rn_task t = go_joinable(defer_failing, &log);
+        CHECK_EQ(rn_task_join(t, RN_NEVER, &result), 0);
+        rn_shield_restore(shield);
+        CHECK_EQ(result, error ? -EIO : first);
+        CHECK_EQ(rn_scope_close(s), result);
+        CHECK_STR(log.text, "fff");
+        CHECK_EQ(r.count, error ? 3 : 2);
+        size_t at = 0;
+        if (error)
+            CHECK_EQ(r.failures[at++].phase, RN_PHASE_TASK);
+        for (int k = 1; k >= 0; k--, at++) {
+            CHECK_EQ(r.failures[at].phase, RN_PHASE_FINALIZER);
+            CHECK_EQ(r.failures[at].code, -ENOSPC + k);
+            CHECK_EQ(r.failures[at].index, 0);
+            CHECK(r.failures[at].site != NULL);
+        }
+        CHECK_EQ(r.trigger, RN_REASON_SIBLING);
+        CHECK_EQ(r.trigger_index, 0);
+        rn_report_fini(&r);
+    }
+}
+
+static int
+wait_for_cancel(void *arg)
+{
+    (void)arg;
+    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
+    CHECK_EQ(e, -ECANCELED);
+    return e;
+}
+
+/* A finalizer that fails cancels the siblings like any failure. */
+RULE_TEST(finalizer_R14_a_failure_cancels_the_siblings)
+{
+    struct log log = {.result = 0, .fails = 1};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(wait_for_cancel, NULL);
+    CHECK_EQ(rn_go(s, defer_failing, &log), 0);
+    CHECK_EQ(rn_scope_close(s), -ENOSPC);
+    CHECK_STR(log.text, "fff");
+}
+
+/* The finalizer of one side runs although the other is done. */
+static int
+defer_and_wait(void *arg)
+{
+    struct log *log = arg;
+    CHECK_EQ(rn_defer(always, log), 0);
+    send_int(log->ready, 1);
+    return wait_for_cancel(NULL);
+}
+
+static int
+succeed(void *arg)
+{
+    return arg != NULL;
+}
+
+RULE_TEST(finalizer_R14_runs_when_the_other_side_is_done)
+{
+    struct log log = {.result = -ECANCELED, .ready = new_chan(sizeof(int), 0)};
+    rn_scope *s = open_scope(RN_NEVER);
+    rn_task t = go_joinable(succeed, NULL);
+    go(defer_and_wait, &log);
+    CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), 0);
+    CHECK_EQ(recv_int(log.ready), 1);
+    rn_scope_cancel(s);
+    CHECK_EQ(rn_scope_close(s), -ECANCELED);
+    CHECK_STR(log.text, "a");
+    rn_chan_unref(log.ready);
+}
+
+/* Three levels: the innermost have all run before the next. */
+struct level {
+    int depth;
+    struct log *log;
+};
+
+static int
+put_depth(void *arg, int outcome)
+{
+    struct level *level = arg;
+    CHECK_EQ(outcome, -ECANCELED);
+    CHECK_EQ(rn_sleep(10), 0);
+    put(level->log, (char)('0' + level->depth));
+    return 0;
+}
+
+static int
+descend(void *arg)
+{
+    struct level *level = arg, below = {level->depth + 1, level->log};
+    CHECK_EQ(rn_defer(put_depth, level), 0);
+    if (level->depth == 3) {
+        send_int(level->log->ready, 1);
+        return wait_for_cancel(NULL);
+    }
+    rn_scope *s = open_scope(RN_NEVER);
+    int e = rn_go(s, descend, &below);
+    CHECK_EQ(e, 0);
+    return rn_scope_close(s);
+}
+
+RULE_TEST(finalizer_R14_order_over_three_levels)
+{
+    struct log log = {.ready = new_chan(sizeof(int), 0)};
+    struct level top = {1, &log};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(descend, &top);
+    CHECK_EQ(recv_int(log.ready), 1);
+    rn_scope_cancel(s);
+    CHECK_EQ(rn_scope_close(s), -ECANCELED);
+    CHECK_STR(log.text, "321");
+    rn_chan_unref(log.ready);
+}
+
+/* A wait inside a scope that a deferred call has opened is cut by what cancels
+ * that scope: an outer cancel never, a failure inside it or its deadline. */
+static int
+fail_eio(void *arg)
+{
+    (void)arg;
+    return -EIO;
+}
+
+static int
+wait_in_a_scope(void *arg, int outcome)
+{
+    struct log *log = arg;
+    CHECK_EQ(outcome, -ECANCELED);
+    for (int i = 0; i < 2; i++) {
+        rn_scope *s = open_scope(RN_NEVER);
+        if (i == 0)
+            go(fail_eio, NULL);
+        else
+            CHECK_EQ(rn_scope_set_deadline(s, rn_now() + RN_MS), 0);
+        CHECK_EQ(rn_chan_recv(NULL, NULL, RN_NEVER), -ECANCELED);
+        CHECK_EQ(rn_yield(), -ECANCELED);
+        CHECK_EQ(rn_scope_close(s), i == 0 ? -EIO : -ETIMEDOUT);
+        CHECK_EQ(rn_yield(), 0);
+    }
+    put(log, 'w');
+    return 0;
+}
+
+static int
+defer_scoped(void *arg)
+{
+    struct log *log = arg;
+    CHECK_EQ(rn_defer(wait_in_a_scope, log), 0);
+    send_int(log->ready, 1);
+    return wait_for_cancel(NULL);
+}
+
+RULE_TEST(finalizer_R11_a_scope_of_its_own_cuts_its_waits)
+{
+    struct log log = {.ready = new_chan(sizeof(int), 0)};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(defer_scoped, &log);
+    CHECK_EQ(recv_int(log.ready), 1);
+    rn_scope_cancel(s);
+    CHECK_EQ(rn_scope_close(s), -ECANCELED);
+    CHECK_STR(log.text, "w");
+    rn_chan_unref(log.ready);
+}
+
+/* ---- bracket ------------------------------------------------------------ */
+
+struct bracket {
+    char text[8];
+    size_t length;
+    int acquired, used, released;
+    rn_scope *scope; /* cancelled by acquire, if set */
+};
+
+static int
+acquire(void *arg)
+{
+    struct bracket *b = arg;
+    b->text[b->length++] = 'a';
+    if (b->scope)
+        rn_scope_cancel(b->scope);
+    CHECK_EQ(rn_yield(), 0);
+    return b->acquired;
+}
+
+static int
+use(void *arg)
+{
+    struct bracket *b = arg;
+    b->text[b->length++] = 'u';
+    CHECK_EQ(rn_yield(), b->scope ? -ECANCELED : 0);
+    return b->used;
+}
+
+static int
+release(void *arg, int outcome)
+{
+    struct bracket *b = arg;
+    b->text[b->length++] = 'r';
+    CHECK_EQ(outcome, b->used);
+    CHECK_EQ(rn_yield(), 0);
+    return b->released;
+}
+
+static int
+bracket_it(void *arg)
+{
+    return rn_bracket(acquire, use, release, arg);
+}
+
+RULE_TEST(finalizer_R14_bracket)
+{
+    static const struct {
+        int acquired, used, released, result;
+        bool cancel;
+        const char *text;
+        size_t failures;
+    } cases[] = {
+        {0, 5, 0, 5, false, "aur", 0},
+        {-EIO, 5, 0, -EIO, false, "a", 1},
+        {0, -EIO, 0, -EIO, false, "aur", 1},
+        {0, 5, -ENOSPC, -ENOSPC, false, "aur", 1},
+        {0, -EIO, -ENOSPC, -EIO, false, "aur", 2},
+        {1, -ECANCELED, 0, -ECANCELED, true, "aur", 0},
+        {0, -ECANCELED, -ENOSPC, -ENOSPC, true, "aur", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bracket b = {.acquired = cases[i].acquired,
+                            .used = cases[i].used,
+                            .released = cases[i].released};
+        rn_report r = RN_REPORT_INIT;
+        rn_scope_options options = {.report = &r};
+        rn_scope *s;
+        int result;
+        CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+        rn_shield shield = rn_shield_push();
+        b.scope = cases[i].cancel ? s : NULL;
+        rn_task t = go_joinable(bracket_it, &b);
+        CHECK_EQ(rn_task_join(t, RN_NEVER, &result), 0);
+        rn_shield_restore(shield);
+        CHECK_EQ(result, cases[i].result);
+        CHECK_STR(b.text, cases[i].text);
+        rn_scope_close(s);
+        CHECK_EQ(r.count, cases[i].failures);
+        rn_report_fini(&r);
+    }
+}
+
+RULE_TEST(finalizer_R14_bracket_is_not_entered_when_cancelled)
+{
+    struct bracket b = {.acquired = 0};
+    rn_scope *s = open_scope(RN_NEVER);
+    rn_scope_cancel(s);
+    CHECK_EQ(bracket_it(&b), -ECANCELED);
+    CHECK_STR(b.text, "");
+    close_cancelled(s);
+    b.used = 3;
+    CHECK_EQ(rn_bracket(NULL, use, release, &b), 3);
+    CHECK_STR(b.text, "ur");
+}
+
