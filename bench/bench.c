@@ -29,6 +29,7 @@ static const struct bench table[] = {
     {"blocking", bench_blocking, 0, 0},
     {"sleepers10k", bench_sleepers, 10000, 1},
     {"sleepers100k", bench_sleepers, 100000, 1},
+    {"par_mass_cancel", bench_par_mass_cancel, 100000, 1},
     {"wake_all", bench_wake_all, 1000000, 0},
     {"unstarted_bytes", bench_unstarted_bytes, 1000000, 0},
     /* Milliseconds to watch for. */

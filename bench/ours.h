@@ -36,6 +36,8 @@ uint64_t bench_pingpong_busy(uint64_t n);
 uint64_t bench_select8_busy(uint64_t n);
 uint64_t bench_spawn_one_busy(uint64_t n);
 
+uint64_t bench_par_mass_cancel(uint64_t n);
+
 uint64_t bench_wake_all(uint64_t n);
 uint64_t bench_unstarted_bytes(uint64_t n);
 uint64_t bench_sleepers(uint64_t n);

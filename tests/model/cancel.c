@@ -192,3 +192,115 @@ MODEL(scope_close, .setup = setup_two, .check = machine_check,
       .threads = {closer_frees, leaver, leaver}, COUNT_BREAKS);
 MODEL(scope_close_and_spawn, .setup = setup_one, .check = check_spawned,
       .threads = {closer, leaver, spawner}, COUNT_BREAKS);
+
+/* ---- one task alone ------------------------------------------------------ */
+
+static void
+setup_tell(void)
+{
+    setup();
+    model_place("told", -1, &machine_tasks[0].told,
+                sizeof machine_tasks[0].told);
+}
+
+static void
+told_waiter(void)
+{
+    struct rn__task *self = machine_self();
+    int code = 0;
+    rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
+    model_check(rn__wait_park(self, RN_NEVER) == -ECANCELED);
+    model_check(rn__cancel_seen(self, &code) == RN__CANCEL_USER && code == 7);
+}
+
+static void
+teller(void)
+{
+    rn__task_tell(&machine_tasks[0], RN__CANCEL_USER, 7);
+}
+
+MODEL(cancel_of_one_task, .setup = setup_tell, .check = machine_check,
+      .threads = {told_waiter, teller, teller},
+      .breaks = {
+          {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
+          {"claim is a load and a store", MODEL_SPLIT, "task.wait", NULL},
+      });
+
+/* It opens a scope meanwhile: that is cancelled, too, and its wait in there
+ * ends. */
+static struct rn_scope inner;
+
+static void
+setup_open(void)
+{
+    setup_tell();
+    memset(&inner, 0, sizeof inner);
+    model_place("inner.cancelled", -1, &inner.cancelled,
+                sizeof inner.cancelled);
+    model_place("home.lock", -1, &machine.root.lock.held,
+                sizeof machine.root.lock.held);
+}
+
+static void
+opener(void)
+{
+    struct rn__task *self = machine_self();
+    rn__scope_init(&inner, self->scope, self);
+    link_below(&inner, self->scope, self);
+    self->scope = &inner;
+    rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
+    model_check(rn__wait_park(self, RN_NEVER) == -ECANCELED);
+    model_check(rn__scope_cancelled(&inner));
+    unlink_from(&machine.root, &inner, self);
+    self->scope = &machine.root;
+    model_check(rn__cancel_check(self) == -ECANCELED);
+}
+
+MODEL(cancel_of_one_task_that_opens_a_scope, .setup = setup_open,
+      .check = machine_check, .threads = {opener, teller},
+      .breaks = {
+          {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
+          {"the lock of home excludes nobody", MODEL_SPLIT, "home.lock", NULL},
+      });
+
+/* ---- inside a shield ------------------------------------------------------
+ * A cancel outside ends no wait in a scope that was opened inside a shield; one
+ * of that scope does. */
+static void
+setup_shield(void)
+{
+    setup();
+    memset(&inner, 0, sizeof inner);
+    struct rn__task *task = &machine_tasks[0];
+    rn__scope_init(&inner, &machine.root, task);
+    task->shields = RN__SHIELD;
+    link_below(&inner, &machine.root, task);
+    task->scope = &inner;
+    model_place("inner.cancelled", -1, &inner.cancelled,
+                sizeof inner.cancelled);
+}
+
+static void
+shielded_waiter(void)
+{
+    struct rn__task *self = machine_self();
+    uint32_t inside = model_broken("shields are not counted") ? 0 : RN__SHIELD;
+    self->shields = inside;
+    rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
+    self->shields = RN__SHIELD;
+    model_check(rn__wait_park(self, RN_NEVER) == -ECANCELED);
+    model_check(rn__scope_cancelled(&inner));
+}
+
+static void
+canceller_inside(void)
+{
+    rn__scope_cancel(&machine, &inner, RN__CANCEL_USER);
+}
+
+MODEL(cancel_inside_a_shield, .setup = setup_shield, .check = machine_check,
+      .threads = {shielded_waiter, canceller, canceller_inside},
+      .breaks = {
+          {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
+          {"shields are not counted", MODEL_OTHER, NULL, NULL},
+      });
