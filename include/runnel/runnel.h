@@ -8,6 +8,7 @@
 #include <runnel/finalizer.h>
 #include <runnel/hold.h>
 #include <runnel/mutex.h>
+#include <runnel/par.h>
 #include <runnel/report.h>
 #include <runnel/run.h>
 #include <runnel/scope.h>

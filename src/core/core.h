@@ -185,7 +185,9 @@ enum {
     RN__HOME_LISTED = 1,  /* in home->tasks */
     RN__HOME_KEEP = 2,    /* to be kept for a join */
     RN__HOME_COUNTED = 4, /* home wants to know how it ends */
-    RN__HOME_FAILED = 8   /* its failure has been noted already */
+    RN__HOME_FAILED = 8,  /* its failure has been noted already */
+    RN__HOME_BEGINS = 16, /* it has not, but will even if home is cancelled */
+    RN__HOME_ITEM = 32    /* it is in an item (par/) that has not waited yet */
 };
 
 /* Stack memory with a context made on it; sits at the top of that memory. */
@@ -239,10 +241,28 @@ struct rn__task {
     uint32_t index;         /* in order of spawn, if COUNTED */
     struct rn_scope *outer; /* the outermost it has opened, if a cancel of the
                                task goes on to it; home->lock */
-    int told_code;          /* written before told */
-    uint32_t shield_top;    /* number of the last push in force; own use */
-    uint32_t shield_last;   /* number of the last push; own use */
+    struct rn__carrier *carrier; /* of the innermost operator it runs items of;
+                                    NULL: none */
+    int told_code;               /* written before told */
+    uint32_t shield_top;         /* number of the last push in force; own use */
+    uint32_t shield_last;        /* number of the last push; own use */
 };
+
+/* What core knows of a task that runs items of an operator (par/): whom to tell
+ * when an item is about to wait for the first time, and what its failures are
+ * noted as. */
+struct rn__carrier {
+    void (*suspend)(struct rn__carrier *carrier);
+    struct rn__carrier *outer; /* the item this operator was called in */
+    struct rn_scope *scope;    /* of the operator */
+    size_t item;               /* that is ending */
+    bool suspended;            /* the item has waited */
+};
+
+/* The calling task is about to wait, or to yield, and RN__HOME_ITEM is set:
+ * tell all its carriers that do not know. It is not to be preempted: no step.
+ */
+void rn__carriers_suspend(struct rn__task *self);
 
 static inline rn_task
 rn__task_handle(const struct rn__task *task)
@@ -305,6 +325,8 @@ int rn__task_backtrace(struct rn__task *task, void **frames, int max);
 
 /* Task can go on: queue it (sched.c). */
 void rn__sched_ready(struct rn__task *task);
+/* The same for a task that any worker should take at once: wakes one. */
+void rn__sched_offer(struct rn__task *task);
 /* Leave the calling task; it has opened a wait. */
 void rn__sched_park(struct rn__task *self);
 

@@ -48,6 +48,9 @@
     X(CHOOSE, "choose", "choice")          \
     X(BLOCKING, "blocking call", "")       \
     X(BLOCKING_END, "call done", "")       \
+    X(PAR, "start", "par")                 \
+    X(PAR_TAKE, "take items", "par")       \
+    X(PAR_FAIL, "item fails", "par")       \
     X(ANNOTATE_FIRST, "", "")              \
     X(BLOCK, "blocked", "")                \
     X(WAKE, "wakes", "task")               \

@@ -76,7 +76,8 @@ rn__finalize(struct rn__task *self, int outcome)
 {
     int result = outcome;
     bool shows = outcome != -ECANCELED; /* who gives up says so at the end */
-    self->shields = 0;                  /* what it has left pushed ends here */
+    /* what it has left pushed ends here */
+    self->shields = self->carrier ? self->carrier->scope->shields : 0;
     if (outcome < 0 && shows) {
         rn__scope_note_task(self, RN_PHASE_TASK, outcome, self->spawn_site);
         self->at_home |= RN__HOME_FAILED;

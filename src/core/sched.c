@@ -127,6 +127,23 @@ rn__sched_ready(struct rn__task *task)
 }
 
 void
+rn__sched_offer(struct rn__task *task)
+{
+    struct rn__worker *worker = rn__worker_self();
+    struct rn__rt *rt = worker->rt;
+    rn__count(worker, wakes);
+    if (rn__unlikely(rt->env)) {
+        rt->env->ready(rt, task);
+        return;
+    }
+    inject(rt, task);
+    /* relaxed: as in offer; who searches looks at what is injected */
+    if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) > 0 &&
+        atomic_load_explicit(&rt->searching, memory_order_relaxed) == 0)
+        rn__worker_wake_one(rt);
+}
+
+void
 rn__sched_adopt(struct rn__worker *worker, struct rn__task **tasks,
                 uint32_t count)
 {

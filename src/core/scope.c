@@ -113,10 +113,16 @@ void
 rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
                     const void *site)
 {
-    rn_failure failure = {index_of(task), phase, code, NULL, NULL, site};
+    const struct rn__carrier *carrier = task->carrier;
+    rn_failure failure = {carrier ? carrier->item : index_of(task),
+                          phase,
+                          code,
+                          NULL,
+                          NULL,
+                          site};
     if (phase == RN_PHASE_TASK)
         rn__fail_take(task, &failure);
-    rn__scope_note(task->rt, task->home, &failure);
+    rn__scope_note(task->rt, carrier ? carrier->scope : task->home, &failure);
 }
 
 static void
@@ -326,6 +332,19 @@ start_report(struct rn_scope *scope, const rn_scope_options *options)
                               memory_order_relaxed);
 }
 
+void
+rn__scope_begin(struct rn_scope *scope, struct rn__task *self, rn_time deadline,
+                const void *site)
+{
+    rn__scope_init(scope, self->scope, self);
+    rn__timer_init(&scope->timer, expire);
+    rn__step(RN__SCOPE_OPEN, &scope->object, site);
+    link_below(scope, self->scope, self);
+    self->scope = scope;
+    if (deadline != RN_NEVER)
+        arm(self->rt, scope, deadline);
+}
+
 __attribute__((always_inline)) static inline int
 open_scope(struct rn__task *self, rn_time deadline,
            const rn_scope_options *options, rn_scope **scope, const void *site)
@@ -422,8 +441,8 @@ status(const struct rn_scope *scope)
 }
 
 /* Nobody else is at it any more. */
-static void
-end_report(const struct rn_scope *scope, int result)
+void
+rn__scope_end_report(const struct rn_scope *scope, int result)
 {
     rn_report *report = scope->report;
     report->status = result;
@@ -447,10 +466,10 @@ check_innermost(const struct rn__task *self, const struct rn_scope *scope,
         rn__panic_at(site, "%s with a shield pushed inside it", function);
 }
 
-static int
-close_scope(struct rn__task *self, struct rn_scope *scope, const void *site)
+void
+rn__scope_finish(struct rn_scope *scope, struct rn__task *self,
+                 const void *site)
 {
-    struct rn__rt *rt = self->rt;
     join_all(self, scope, site);
     rn__timer_stop(&scope->timer);
     drop_ended(scope);
@@ -462,10 +481,16 @@ close_scope(struct rn__task *self, struct rn_scope *scope, const void *site)
     rn__unlock(&scope->watch_lock);
     if (watched)
         rn__panic_at(site, "rn_scope_close of a scope a select waits for");
+}
+
+static int
+close_scope(struct rn__task *self, struct rn_scope *scope, const void *site)
+{
+    rn__scope_finish(scope, self, site);
     int result = status(scope);
     if (scope->report)
-        end_report(scope, result);
-    scope_put(rt, scope);
+        rn__scope_end_report(scope, result);
+    scope_put(self->rt, scope);
     return result;
 }
 

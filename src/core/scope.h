@@ -121,6 +121,8 @@ enum { RN__ARM_WATCH = INT32_MAX };
 
 /* ---- reports (report.c) -------------------------------------------------- */
 
+/* The scope has ended: what its report says of all of it. */
+void rn__scope_end_report(const struct rn_scope *scope, int result);
 /* Make a report empty. */
 void rn__report_begin(rn_report *report);
 /* Whether there was room for it; else it is counted. */
@@ -132,6 +134,14 @@ void rn__report_unheard(struct rn__rt *rt, const rn_failure *failure);
 /* Put into failure what the calling task has said of it by rn_fail, if its code
  * is the same; else drop it. */
 void rn__fail_take(struct rn__task *self, rn_failure *failure);
+
+/* Open a zeroed scope inside the calling task's innermost one and make it the
+ * innermost. Close it again: wait for its tasks, after which its error, gave_up
+ * and end_reason are final. The memory is the caller's. */
+void rn__scope_begin(struct rn_scope *scope, struct rn__task *self,
+                     rn_time deadline, const void *site);
+void rn__scope_finish(struct rn_scope *scope, struct rn__task *self,
+                      const void *site);
 
 /* Free what a worker keeps for the next scopes. */
 void rn__scopes_fini(struct rn__worker *worker);

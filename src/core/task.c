@@ -351,8 +351,10 @@ rn__task_run(struct rn__task *task)
 {
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     /* Cancelled before it began: it does not begin. */
-    int result =
-        rn__unlikely(rn__cancel_near(task)) ? -ECANCELED : task->fn(task->arg);
+    int result = rn__unlikely(rn__cancel_near(task)) &&
+                         !(task->at_home & RN__HOME_BEGINS)
+                     ? -ECANCELED
+                     : task->fn(task->arg);
     struct rn__worker *worker = rn__worker_self();
     if (rn__unlikely(!worker || !rn__current(worker)))
         rn__outside("the end of a task", NULL);
@@ -457,6 +459,8 @@ int
 rn_yield(void)
 {
     struct rn__task *self = rn__self_in("rn_yield");
+    if (rn__unlikely(self->at_home & RN__HOME_ITEM))
+        rn__carriers_suspend(self);
     rn__step(RN__YIELD, NULL, rn__site());
     if (!self->rt->env)
         rn__sched_yield(self);

@@ -134,12 +134,35 @@ park_carefully(struct rn__task *self, rn_time deadline)
     return self->wait_result;
 }
 
+void
+rn__carriers_suspend(struct rn__task *self)
+{
+    self->at_home &= (uint8_t)~RN__HOME_ITEM;
+    /* Those around one that knows, know. */
+    for (struct rn__carrier *c = self->carrier; c && !c->suspended;
+         c = c->outer) {
+        c->suspended = true;
+        c->suspend(c);
+    }
+}
+
+/* The task waits for the first time, or its item does. */
+__attribute__((noinline)) static void
+park_first(struct rn__task *self)
+{
+    if (self->at_home & RN__HOME_ITEM)
+        rn__carriers_suspend(self);
+    if (!(self->at_home & RN__HOME_LISTED))
+        rn__scope_list(self);
+}
+
 int
 rn__wait_park(struct rn__task *self, rn_time deadline)
 {
     rn__perturb();
-    if (rn__unlikely(!(self->at_home & RN__HOME_LISTED)))
-        rn__scope_list(self);
+    if (rn__unlikely((self->at_home & (RN__HOME_LISTED | RN__HOME_ITEM)) !=
+                     RN__HOME_LISTED))
+        park_first(self);
     /* after the fence in rn__wait_open, see the head comment; and after it is
      * in the list that a cancel walks when it has marked the scope */
     if (rn__unlikely(deadline != RN_NEVER || rn__cancel_near(self)))

@@ -29,6 +29,7 @@
 
 /* core/sched.c; machine.c has some of its own */
 #define rn__sched_measure modelled_sched_measure
+#define rn__sched_offer modelled_sched_offer
 #define rn__sched_adopt modelled_sched_adopt
 #define rn__sched_arrived modelled_sched_arrived
 #define rn__sched_end modelled_sched_end
@@ -72,9 +73,12 @@
 #define rn_scope_open_with modelled_public_scope_open_with
 #define rn__scope_list modelled_scope_list
 #define rn__scope_unlist modelled_scope_unlist
+#define rn__scope_begin modelled_scope_begin
 #define rn__scope_cancel modelled_scope_cancel
 #define rn__scope_emptied modelled_scope_emptied
+#define rn__scope_end_report modelled_scope_end_report
 #define rn__scope_failed modelled_scope_failed
+#define rn__scope_finish modelled_scope_finish
 #define rn__scope_init modelled_scope_init
 #define rn__scope_pin modelled_scope_pin
 #define rn__scope_unpin modelled_scope_unpin
@@ -99,6 +103,7 @@
 #define rn__timers_run modelled_timers_run
 
 /* core/wait.c */
+#define rn__carriers_suspend modelled_carriers_suspend
 #define rn__fire_all modelled_fire_all
 #define rn__wait_any modelled_wait_any
 #define rn__wait_claim_all modelled_wait_claim_all

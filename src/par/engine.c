@@ -1,0 +1,494 @@
+/* par/engine.c - who runs which items, and when all is over.
+ *
+ * Under op->lock a carrier takes a block of items: what is left of another's
+ * block, or else the first ones that nobody has taken. Then it runs them as
+ * plain calls, with a look at scope.cancelled before each and nothing else that
+ * is shared. pace.c says how large blocks are and when to call others.
+ *
+ * A carrier whose item waits for the first time (rn__carriers_suspend) keeps
+ * this item only: it publishes the rest of its block, and if no able carrier is
+ * left it spawns one. So, limit permitting, all items that wait do so at once.
+ * INVARIANT: while items are left and the operation is not cancelled, a carrier
+ * is able, or as many are active as may be; one of these becomes able when its
+ * item ends. A rest lives with its carrier, which takes it back unless others
+ * were faster.
+ *
+ * The operation returns when its scope is empty: carriers are tasks of it. They
+ * begin even if it is cancelled, as others count on them.
+ *
+ * Refused: a word {lo, hi} for each carrier, whose upper half thieves cut off
+ * by compare-and-swap. It costs one for each item, or, if the owner takes
+ * blocks out of it too, gives no more than one counter for all, which also
+ * keeps the order that a limit promises. And a counter without a lock: a block
+ * takes 10 us, the lock 20 ns.
+ */
+#include "par/par.h"
+
+#include <string.h>
+
+enum { SIM_WIDTH = 3 }; /* able carriers where workers do not count */
+
+/* ---- how items end ------------------------------------------------------ */
+
+static rn_outcome
+outcome_of(int result)
+{
+    return result >= 0            ? RN_OUTCOME_OK
+           : result == -ECANCELED ? RN_OUTCOME_CANCELLED
+                                  : RN_OUTCOME_ERR;
+}
+
+/* Cancel what has not ended. */
+static void
+cancel(struct rn__par *op, uint32_t reason, size_t i, int code)
+{
+    if (!rn__par_stopped(op))
+        rn__scope_cancel_by(rn__rt_self(), &op->scope, reason, code, i);
+}
+
+static uint32_t
+reason_of(int code)
+{
+    return code == -ECANCELED ? RN__CANCEL_SELF : RN__CANCEL_CHILD;
+}
+
+void
+rn__par_failed(struct rn__par *op, int code)
+{
+    rn_failure failure = {RN_INDEX_NONE, RN_PHASE_BODY, code,
+                          NULL,          NULL,          op->site};
+    rn__step(RN__PAR_FAIL, &op->object, op->site);
+    if (code != -ECANCELED)
+        rn__scope_note(rn__rt_self(), &op->scope, &failure);
+    cancel(op, reason_of(code), RN_INDEX_NONE, code);
+}
+
+/* The item's task is as it was before it; returns what the item ended with. */
+static int
+finalize(struct rn__carry *carry, size_t i, int result)
+{
+    struct rn__task *self = carry->task;
+    uint8_t failed = self->at_home & RN__HOME_FAILED; /* another item */
+    if (self->scope != &carry->op->scope)
+        rn__panic_at(carry->op->site, "an item ended with a scope still open");
+    carry->base.item = i;
+    self->at_home &= (uint8_t)~RN__HOME_FAILED;
+    if (self->defers)
+        result = rn__finalize(self, result);
+    if (result < 0 && result != -ECANCELED &&
+        !(self->at_home & RN__HOME_FAILED))
+        rn__scope_note_task(self, RN_PHASE_TASK, result, carry->op->site);
+    self->at_home = (uint8_t)((self->at_home & ~RN__HOME_FAILED) | failed);
+    self->shields = carry->op->scope.shields;
+    self->shield_top = carry->shield_top;
+    return result;
+}
+
+void
+rn__par_ended(struct rn__carry *carry, size_t i, int result)
+{
+    struct rn__par *op = carry->op;
+    uint32_t reason = RN__CANCEL_NO;
+    result = finalize(carry, i, result);
+    rn_outcome outcome = outcome_of(result);
+    if (op->outcomes)
+        op->outcomes[i] = outcome;
+    if (outcome == RN_OUTCOME_OK && !op->kind->judge)
+        return;
+    rn__step(RN__PAR_FAIL, &op->object, op->site);
+    if (outcome != RN_OUTCOME_OK)
+        carry->bad += carry->weight;
+    rn__lock(&op->lock);
+    if (outcome == RN_OUTCOME_CANCELLED)
+        op->cancelled += carry->weight;
+    else if (outcome == RN_OUTCOME_ERR)
+        op->failed += carry->weight;
+    if (op->kind->judge)
+        reason = op->kind->judge(op, i, result);
+    else if (result < 0 && !(op->flags & RN_PAR_COLLECT))
+        reason = reason_of(result);
+    rn__unlock(&op->lock);
+    if (reason)
+        cancel(op, reason, i, result);
+}
+
+/* ---- carriers ----------------------------------------------------------- */
+
+/* Under the lock: whether there is something to take. */
+static bool
+has_items(const struct rn__par *op)
+{
+    return !rn__par_stopped(op) && !op->pulling &&
+           (op->next < op->n || !rn__list_empty(&op->spares));
+}
+
+/* Under the lock: whether one more carrier may be spawned, who is counted. */
+static bool
+reserve(struct rn__par *op)
+{
+    if (op->active >= op->limit)
+        return false;
+    op->active++;
+    op->able++;
+    return true;
+}
+
+/* Spawn the one that was reserved. Without memory there is none: then who is
+ * active goes on alone. No step: it may be called by a task that parks. */
+static void
+spawn(struct rn__par *op, bool offer)
+{
+    struct rn__rt *rt = rn__rt_self();
+    struct rn__task *task = rn__task_make(rt, rn__par_carry, op, op->site);
+    const char *name = op->options->name;
+    if (task) {
+        /* relaxed: for dumps */
+        atomic_store_explicit(&task->name, name, memory_order_relaxed);
+        task->known = name != NULL;
+        task->at_home = RN__HOME_BEGINS;
+        if (rn__scope_enter(&op->scope, task) == 0) {
+            rn__count(rn__worker_self(), tasks);
+            if (offer)
+                rn__sched_offer(task);
+            else
+                rn__sched_ready(task);
+            return;
+        }
+        rn__task_free(task);
+    }
+    rn__lock(&op->lock);
+    op->active--;
+    op->able--;
+    rn__unlock(&op->lock);
+}
+
+/* Under the lock: the carrier does no more. */
+static void
+retire(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    rn__list_remove(&carry->spare);
+    op->able -= carry->able;
+    op->active--;
+    carry->able = false;
+}
+
+/* Its item is about to wait, on the stack of its task, which has opened a wait.
+ */
+static void
+suspend(struct rn__carrier *base)
+{
+    struct rn__carry *carry = rn__container_of(base, struct rn__carry, base);
+    struct rn__par *op = carry->op;
+    rn__lock(&op->lock);
+    if (carry->next < carry->block.hi) {
+        carry->rest = (struct rn__span){carry->next, carry->block.hi};
+        carry->block.hi = carry->next;
+        rn__list_append(&op->spares, &carry->spare);
+    }
+    carry->able = false;
+    bool alone = --op->able == 0 && has_items(op) && reserve(op);
+    rn__unlock(&op->lock);
+    if (alone)
+        spawn(op, false);
+}
+
+/* ---- taking ------------------------------------------------------------- */
+
+/* Under the lock: what became of the block that was run. */
+static void
+account(struct rn__carry *carry, uint32_t seen)
+{
+    struct rn__par *op = carry->op;
+    size_t done = carry->next - carry->block.lo;
+    if (done == 0)
+        return;
+    op->ok += done - carry->bad;
+    op->seen |= seen;
+    carry->block.lo = carry->next;
+    carry->bad = 0;
+}
+
+/* Under the lock: whether the carrier may take more. One whose item has waited
+ * is only needed if there are too few others, or for its own rest. */
+static bool
+enable(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    if (carry->able)
+        return true;
+    if (op->able >= op->width && rn__list_empty(&carry->spare))
+        return false;
+    op->able++;
+    return carry->able = true;
+}
+
+static size_t
+block_size(struct rn__carry *carry, size_t left)
+{
+    const struct rn__par *op = carry->op;
+    size_t chunk = op->options->chunk;
+    if (op->strict && op->width > 1)
+        return chunk == 0 ? 1 : chunk < left ? chunk : left;
+    return rn__pace_block(carry, left);
+}
+
+/* Under the lock; there is one. */
+static void
+take_spare(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    struct rn__carry *from = carry;
+    if (rn__list_empty(&carry->spare))
+        from = rn__container_of(op->spares.next, struct rn__carry, spare);
+    struct rn__span *rest = &from->rest;
+    size_t size = block_size(carry, rest->hi - rest->lo);
+    if (from == carry) /* there is no place for a second rest */
+        size = rest->hi - rest->lo;
+    carry->block = (struct rn__span){rest->lo, rest->lo + size};
+    rest->lo += size;
+    if (rest->lo == rest->hi)
+        rn__list_remove(&from->spare);
+}
+
+/* Under the lock. */
+static bool
+take_block(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    if (!has_items(op))
+        return false;
+    if (!rn__list_empty(&op->spares)) {
+        take_spare(carry);
+    } else {
+        size_t size = block_size(carry, op->kind->pull ? 1 : op->n - op->next);
+        carry->block = (struct rn__span){op->next, op->next + size};
+        op->next += size;
+        op->pulling = op->kind->pull != NULL;
+    }
+    carry->next = carry->block.lo;
+    return true;
+}
+
+/* Under the lock: whether another carrier is to be spawned, who is counted. */
+static bool
+call(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    return op->able < op->width && has_items(op) &&
+           rn__pace_calls(carry, op->n - op->next) && reserve(op);
+}
+
+/* The item that was taken does not exist yet. False: it never will. */
+static bool
+pull(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    int got = op->kind->pull(carry);
+    if (got < 0)
+        rn__par_failed(op, got);
+    rn__lock(&op->lock);
+    op->pulling = false;
+    bool calls = got > 0 && call(carry);
+    if (got == 0)
+        op->n = op->next = carry->block.lo;
+    if (got <= 0)
+        retire(carry);
+    rn__unlock(&op->lock);
+    if (calls)
+        spawn(op, true);
+    return got > 0;
+}
+
+/* Take a block; false: the carrier is not needed any more. */
+static bool
+take(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    /* relaxed: as in rn__par_stopped; the moment the last item ended */
+    uint32_t seen =
+        atomic_load_explicit(&op->scope.cancelled, memory_order_relaxed);
+    rn__step(RN__PAR_TAKE, &op->object, op->site);
+    rn__pace_yield(carry);
+    rn__lock(&op->lock);
+    account(carry, seen);
+    bool taken = enable(carry) && take_block(carry);
+    bool calls = taken && call(carry);
+    if (!taken)
+        retire(carry);
+    rn__unlock(&op->lock);
+    carry->base.suspended = false;
+    if (calls)
+        spawn(op, true);
+    return taken && (!op->kind->pull || pull(carry));
+}
+
+static void
+run_block(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    struct rn__task *self = carry->task;
+    int error = op->kind->begin ? op->kind->begin(carry) : 0;
+    if (error < 0) {
+        rn__par_failed(op, error);
+        return;
+    }
+    if (!(op->flags & RN_PAR_LEAF))
+        self->at_home |= RN__HOME_ITEM;
+    op->kind->run(carry);
+    self->at_home &= (uint8_t)~RN__HOME_ITEM;
+}
+
+/* The calling task is a carrier as long as it is needed. */
+static void
+work(struct rn__par *op, struct rn__task *self)
+{
+    struct rn__carry carry;
+    memset(&carry, 0, offsetof(struct rn__carry, room));
+    carry.base.suspend = suspend;
+    carry.base.outer = self->carrier;
+    carry.base.scope = &op->scope;
+    carry.op = op;
+    carry.task = self;
+    carry.able = true; /* it has been reserved */
+    carry.weight = 1;
+    carry.shield_top = self->shield_top;
+    struct rn__defer *defers = self->defers;
+    bool in_item = self->at_home & RN__HOME_ITEM;
+    self->at_home &= (uint8_t)~RN__HOME_ITEM;
+    self->carrier = &carry.base;
+    self->defers = NULL;
+    while (take(&carry))
+        run_block(&carry);
+    rn__pace_learn(&carry);
+    if (op->kind->leave)
+        op->kind->leave(&carry);
+    self->defers = defers;
+    self->carrier = carry.base.outer;
+    if (in_item && !carry.base.outer->suspended)
+        self->at_home |= RN__HOME_ITEM;
+}
+
+int
+rn__par_carry(void *arg)
+{
+    struct rn__task *self = rn__self();
+    self->at_home &= (uint8_t)~RN__HOME_BEGINS;
+    work(arg, self);
+    return 0;
+}
+
+/* ---- the operation ------------------------------------------------------ */
+
+int
+rn__par_open(struct rn__par *op, size_t n, const rn_par_options *options,
+             const void *site)
+{
+    static const rn_par_options none;
+    struct rn__task *self = rn__self();
+    memset(op, 0, sizeof *op);
+    op->n = n;
+    op->options = options ? options : &none;
+    op->flags = op->options->flags;
+    op->site = site;
+    op->outcomes = op->options->outcomes;
+    op->scope.report = op->options->report;
+    op->scope.collects = op->flags & RN_PAR_COLLECT;
+    op->scope.name = op->options->name;
+    if (op->scope.report)
+        rn__report_begin(op->scope.report);
+    if (op->flags &
+        ~(unsigned)(RN_PAR_COLLECT | RN_PAR_LEAF | RN_PAR_FIRST_SUCCESS))
+        return -EINVAL;
+    rn__step(RN__PAR, &op->object, site);
+    if (op->outcomes && n < SIZE_MAX)
+        memset(op->outcomes, 0, n * sizeof *op->outcomes);
+    if (rn__cancel_check(self))
+        return -ECANCELED;
+    return n == 0;
+}
+
+/* All has ended: why it was cancelled, if that mattered. */
+static uint32_t
+end_reason(const struct rn__par *op)
+{
+    const struct rn_scope *scope = &op->scope;
+    if (op->ok + op->cancelled + op->failed < op->n)
+        return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
+    return op->ok == op->n && scope->gave_up ? scope->end_reason : op->seen;
+}
+
+static int
+status(const struct rn__par *op)
+{
+    const struct rn_scope *scope = &op->scope;
+    if (op->race && op->race->count >= op->wanted && op->decided == 0)
+        return 0;
+    if (op->decided < 0)
+        return op->decided;
+    if (scope->error)
+        return scope->error;
+    if (end_reason(op) == RN__CANCEL_DEADLINE)
+        return -ETIMEDOUT;
+    return op->ok < op->n || scope->gave_up ? -ECANCELED : 0;
+}
+
+int
+rn__par_close(struct rn__par *op, int result)
+{
+    struct rn_scope *scope = &op->scope;
+    rn_report *report = scope->report;
+    if (!report) {
+        rn_failure failure = {RN_INDEX_NONE, RN_PHASE_TASK, scope->error,
+                              NULL,          NULL,          op->site};
+        if (scope->error && scope->error != result)
+            rn__report_unheard(rn__rt_self(), &failure);
+        return result;
+    }
+    scope->end_reason = end_reason(op);
+    report->ok = op->ok;
+    report->cancelled = op->cancelled;
+    report->not_run =
+        op->n == SIZE_MAX ? 0 : op->n - op->ok - op->cancelled - op->failed;
+    rn__scope_end_report(scope, result);
+    return result;
+}
+
+int
+rn__par_run(struct rn__par *op)
+{
+    struct rn__task *self = rn__self();
+    const rn_par_options *o = op->options;
+    size_t workers = (size_t)self->rt->worker_count;
+    size_t width = self->rt->env ? SIM_WIDTH : workers;
+    op->limit = o->limit ? o->limit : SIZE_MAX;
+    op->strict = o->limit && o->limit < op->n;
+    op->width = (uint32_t)(width < op->limit ? width : op->limit);
+    op->able = op->active = 1;
+    rn__list_init(&op->spares);
+    rn__scope_begin(&op->scope, self, o->deadline ? o->deadline : RN_NEVER,
+                    op->site);
+    work(op, self);
+    rn__step(RN__SCOPE_CLOSE, &op->scope.object, op->site);
+    rn__scope_finish(&op->scope, self, op->site);
+    return rn__par_close(op, status(op));
+}
+
+int
+rn__par_run_values(struct rn__par *op)
+{
+    struct rn__rt *rt = rn__rt_self();
+    void (*drop)(void *, void *) = op->options->drop;
+    rn_outcome *own = NULL;
+    if (drop && !op->outcomes) {
+        own = op->outcomes = rn__alloc(rt, op->n * sizeof *own);
+        if (!own)
+            return rn__par_close(op, -ENOMEM);
+    }
+    int result = rn__par_run(op);
+    for (size_t i = 0; drop && result < 0 && i < op->n; i++)
+        if (op->outcomes[i] == RN_OUTCOME_OK)
+            drop(op->out + i * op->stride, op->ctx);
+    rn__free(rt, own);
+    return result;
+}

@@ -1,0 +1,177 @@
+/* par/for.c - the operators whose items are plain calls.
+ *
+ * Each is a loop around one call; the engine does the rest. The loops are
+ * written once (rn__par_loop) and compiled for each kind of call.
+ */
+#include "par/par.h"
+
+/* ---- for each ----------------------------------------------------------- */
+
+static inline int
+call_each(const struct rn__par *op, size_t i)
+{
+    return op->fn.each(i, op->ctx);
+}
+
+static void
+run_each(struct rn__carry *carry)
+{
+    rn__par_loop(carry, call_each);
+}
+
+static const struct rn__par_kind each = {.run = run_each};
+
+int
+rn_par_for(size_t n, rn_par_fn *fn, void *ctx, const rn_par_options *options)
+{
+    struct rn__par op;
+    rn__self_in("rn_par_for");
+    rn__need(fn, "rn_par_for", rn__site());
+    int opened = rn__par_open(&op, n, options, rn__site());
+    op.kind = &each;
+    op.fn.each = fn;
+    op.function = (uintptr_t)fn;
+    op.ctx = ctx;
+    return rn__par_finish(&op, opened);
+}
+
+/* ---- ranges ------------------------------------------------------------- */
+
+/* The block is one call. */
+static void
+run_range(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    struct rn__span piece = carry->block;
+    if (rn__par_stopped(op))
+        return;
+    carry->next = piece.hi;
+    carry->weight = piece.hi - piece.lo;
+    int result = op->fn.range(piece.lo, piece.hi, op->ctx);
+    for (size_t i = piece.lo; op->outcomes && i < piece.hi; i++)
+        op->outcomes[i] = RN_OUTCOME_OK;
+    if (!rn__par_odd(carry, result))
+        return;
+    rn__par_ended(carry, piece.lo, result);
+    if (result >= 0)
+        return;
+    for (size_t i = piece.lo; op->outcomes && i < piece.hi; i++)
+        op->outcomes[i] = op->outcomes[piece.lo];
+}
+
+static const struct rn__par_kind range = {.run = run_range};
+
+int
+rn_par_for_range(size_t n, rn_par_range_fn *fn, void *ctx,
+                 const rn_par_options *options)
+{
+    struct rn__par op;
+    rn__self_in("rn_par_for_range");
+    rn__need(fn, "rn_par_for_range", rn__site());
+    int opened = rn__par_open(&op, n, options, rn__site());
+    op.kind = &range;
+    op.fn.range = fn;
+    op.function = (uintptr_t)fn;
+    op.ctx = ctx;
+    return rn__par_finish(&op, opened);
+}
+
+/* ---- map ---------------------------------------------------------------- */
+
+static inline int
+call_map(const struct rn__par *op, size_t i)
+{
+    return op->fn.map(i, op->out + i * op->stride, op->ctx);
+}
+
+static void
+run_map(struct rn__carry *carry)
+{
+    rn__par_loop(carry, call_map);
+}
+
+static const struct rn__par_kind map = {.run = run_map};
+
+int
+rn_par_map(size_t n, rn_par_map_fn *fn, void *ctx, void *out, size_t stride,
+           const rn_par_options *options)
+{
+    struct rn__par op;
+    rn__self_in("rn_par_map");
+    rn__need(fn, "rn_par_map", rn__site());
+    int opened = rn__par_open(&op, n, options, rn__site());
+    op.kind = &map;
+    op.fn.map = fn;
+    op.function = (uintptr_t)fn;
+    op.ctx = ctx;
+    op.out = out;
+    op.stride = stride;
+    return opened ? rn__par_finish(&op, opened) : rn__par_run_values(&op);
+}
+
+/* ---- different functions ------------------------------------------------ */
+
+static inline int
+call_job(const struct rn__par *op, size_t i)
+{
+    return op->jobs[i].result = op->jobs[i].fn(op->jobs[i].arg);
+}
+
+static void
+run_jobs(struct rn__carry *carry)
+{
+    rn__par_loop(carry, call_job);
+}
+
+static const struct rn__par_kind jobs_kind = {.run = run_jobs};
+
+int
+rn_par_call(rn_par_job *jobs, size_t n, const rn_par_options *options)
+{
+    struct rn__par op;
+    rn__self_in("rn_par_call");
+    for (size_t i = 0; i < n; i++) {
+        rn__need(jobs[i].fn, "rn_par_call", rn__site());
+        jobs[i].result = -ECANCELED;
+    }
+    int opened = rn__par_open(&op, n, options, rn__site());
+    op.kind = &jobs_kind;
+    op.function = n > 0 ? (uintptr_t)jobs[0].fn : 0;
+    op.jobs = jobs;
+    return rn__par_finish(&op, opened);
+}
+
+/* ---- all outcomes ------------------------------------------------------- */
+
+static inline int
+call_result(const struct rn__par *op, size_t i)
+{
+    return op->results[i] = op->fn.each(i, op->ctx);
+}
+
+static void
+run_results(struct rn__carry *carry)
+{
+    rn__par_loop(carry, call_result);
+}
+
+static const struct rn__par_kind results_kind = {.run = run_results};
+
+int
+rn_par_all_outcomes(size_t n, rn_par_fn *fn, void *ctx, int *results,
+                    const rn_par_options *options)
+{
+    struct rn__par op;
+    rn__self_in("rn_par_all_outcomes");
+    rn__need(fn, "rn_par_all_outcomes", rn__site());
+    for (size_t i = 0; results && i < n; i++)
+        results[i] = -ECANCELED;
+    int opened = rn__par_open(&op, n, options, rn__site());
+    op.kind = results ? &results_kind : &each;
+    op.flags |= RN_PAR_COLLECT;
+    op.fn.each = fn;
+    op.function = (uintptr_t)fn;
+    op.ctx = ctx;
+    op.results = results;
+    return rn__par_finish(&op, opened);
+}
