@@ -403,8 +403,12 @@ rn__par_open(struct rn__par *op, size_t n, const rn_par_options *options,
     rn__step(RN__PAR, &op->object, site);
     if (op->outcomes && n < SIZE_MAX)
         memset(op->outcomes, 0, n * sizeof *op->outcomes);
-    if (rn__cancel_check(self))
+    if (rn__unlikely(rn__cancel_near(self)) &&
+        rn__cancel_seen(self, &op->scope.code)) {
+        op->scope.cancelled = RN__CANCEL_PARENT;
+        op->scope.culprit = RN_INDEX_NONE;
         return -ECANCELED;
+    }
     return n == 0;
 }
 
