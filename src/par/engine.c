@@ -63,51 +63,64 @@ rn__par_failed(struct rn__par *op, int code)
     cancel(op, reason_of(code), RN_INDEX_NONE, code);
 }
 
-/* The item's task is as it was before it; returns what the item ended with. */
+/* Run the item's deferred calls; returns what it ended with. *noted: its failure
+ * has been noted. */
 static int
-finalize(struct rn__carry *carry, size_t i, int result)
+finalize(struct rn__carry *carry, int result, bool *noted)
 {
     struct rn__task *self = carry->task;
-    uint8_t failed = self->at_home & RN__HOME_FAILED; /* another item */
-    if (self->scope != &carry->op->scope)
-        rn__panic_at(carry->op->site, "an item ended with a scope still open");
-    carry->base.item = i;
+    uint8_t before = self->at_home & RN__HOME_FAILED; /* of another item */
+    *noted = false;
+    if (!self->defers)
+        return result;
     self->at_home &= (uint8_t)~RN__HOME_FAILED;
-    if (self->defers)
-        result = rn__finalize(self, result);
-    if (result < 0 && result != -ECANCELED &&
-        !(self->at_home & RN__HOME_FAILED))
-        rn__scope_note_task(self, RN_PHASE_TASK, result, carry->op->site);
-    self->at_home = (uint8_t)((self->at_home & ~RN__HOME_FAILED) | failed);
-    self->shields = carry->op->scope.shields;
-    self->shield_top = carry->shield_top;
+    result = rn__finalize(self, result);
+    *noted = self->at_home & RN__HOME_FAILED;
+    self->at_home = (uint8_t)((self->at_home & ~RN__HOME_FAILED) | before);
     return result;
 }
 
-void
-rn__par_ended(struct rn__carry *carry, size_t i, int result)
+/* What to cancel the others with; RN__CANCEL_NO: nothing. */
+static uint32_t
+judge(struct rn__carry *carry, size_t i, int result)
 {
     struct rn__par *op = carry->op;
     uint32_t reason = RN__CANCEL_NO;
-    result = finalize(carry, i, result);
-    rn_outcome outcome = outcome_of(result);
-    if (op->outcomes)
-        op->outcomes[i] = outcome;
-    if (outcome == RN_OUTCOME_OK && !op->kind->judge)
-        return;
-    rn__step(RN__PAR_FAIL, &op->object, op->site);
-    if (outcome != RN_OUTCOME_OK)
-        carry->bad += carry->weight;
     rn__lock(&op->lock);
-    if (outcome == RN_OUTCOME_CANCELLED)
+    if (result == -ECANCELED)
         op->cancelled += carry->weight;
-    else if (outcome == RN_OUTCOME_ERR)
+    else if (result < 0)
         op->failed += carry->weight;
     if (op->kind->judge)
         reason = op->kind->judge(op, i, result);
     else if (result < 0 && !(op->flags & RN_PAR_COLLECT))
         reason = reason_of(result);
     rn__unlock(&op->lock);
+    return reason;
+}
+
+void
+rn__par_ended(struct rn__carry *carry, size_t i, int result)
+{
+    struct rn__par *op = carry->op;
+    struct rn__task *self = carry->task;
+    bool noted;
+    carry->base.item = i;
+    if (self->scope != &op->scope)
+        rn__panic_at(op->site, "an item ended with a scope still open");
+    result = finalize(carry, result, &noted);
+    self->shields = op->scope.shields; /* those it has left end with it */
+    self->shield_top = carry->shield_top;
+    if (op->outcomes)
+        op->outcomes[i] = outcome_of(result);
+    if (result >= 0 && !op->kind->judge)
+        return;
+    rn__step(RN__PAR_FAIL, &op->object, op->site);
+    if (result < 0)
+        carry->bad += carry->weight;
+    uint32_t reason = judge(carry, i, result);
+    if (result < 0 && result != -ECANCELED && !noted)
+        rn__scope_note_task(self, RN_PHASE_TASK, result, op->site);
     if (reason)
         cancel(op, reason, i, result);
 }

@@ -227,7 +227,7 @@ API_TEST_SCHEDULES(par_reports_all_errors, 1000)
     CHECK_EQ(r.count, RN_REPORT_ROOM);
     CHECK_EQ(r.count + r.more, 11);
     CHECK_EQ(atomic_load(&a.dropped), r.more);
-    CHECK_EQ(r.trigger_index, r.failures[0].index);
+    CHECK_EQ(r.trigger, RN_REASON_SIBLING);
     for (size_t i = 0; i < r.count; i++) {
         CHECK_EQ(*(int *)r.failures[i].payload, r.failures[i].index);
         if (i > 1)
