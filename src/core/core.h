@@ -227,6 +227,8 @@ struct rn__task {
     _Atomic uint8_t state; /* enum rn__task_state; a hint for dumps */
     bool known;            /* somebody has its handle */
     bool ended;            /* guarded by lock */
+    bool touched;          /* it has opened a scope, pushed a shield, deferred
+                              a call since it was last reset (par/); own use */
     uint8_t at_home;       /* RN__HOME_...; own use */
     uint32_t shields;      /* pushed now, times RN__SHIELD; own use */
 

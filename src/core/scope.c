@@ -341,6 +341,7 @@ rn__scope_begin(struct rn_scope *scope, struct rn__task *self, rn_time deadline,
     rn__step(RN__SCOPE_OPEN, &scope->object, site);
     link_below(scope, self->scope, self);
     self->scope = scope;
+    self->touched = true;
     if (deadline != RN_NEVER)
         arm(self->rt, scope, deadline);
 }
@@ -360,6 +361,7 @@ open_scope(struct rn__task *self, rn_time deadline,
     rn__step(RN__SCOPE_OPEN, &s->object, site);
     link_below(s, self->scope, self);
     self->scope = s;
+    self->touched = true;
     arm(rt, s, deadline);
     *scope = s;
     return 0;

@@ -111,6 +111,7 @@ rn__par_ended(struct rn__carry *carry, size_t i, int result)
     result = finalize(carry, result, &noted);
     self->shields = op->scope.shields; /* those it has left end with it */
     self->shield_top = carry->shield_top;
+    self->touched = false;
     if (op->outcomes)
         op->outcomes[i] = outcome_of(result);
     if (result >= 0 && !op->kind->judge)
@@ -274,7 +275,7 @@ take_block(struct rn__carry *carry)
     if (!rn__list_empty(&op->spares)) {
         take_spare(carry);
     } else {
-        size_t size = block_size(carry, op->kind->pull ? 1 : op->n - op->next);
+        size_t size = op->kind->pull ? 1 : block_size(carry, op->n - op->next);
         carry->block = (struct rn__span){op->next, op->next + size};
         op->next += size;
         op->pulling = op->kind->pull != NULL;
@@ -365,18 +366,21 @@ work(struct rn__par *op, struct rn__task *self)
     carry.task = self;
     carry.able = true; /* it has been reserved */
     carry.weight = 1;
+    carry.pace.item = -1;
     carry.shield_top = self->shield_top;
     struct rn__defer *defers = self->defers;
     bool in_item = self->at_home & RN__HOME_ITEM;
     self->at_home &= (uint8_t)~RN__HOME_ITEM;
     self->carrier = &carry.base;
     self->defers = NULL;
+    self->touched = false;
     while (take(&carry))
         run_block(&carry);
     rn__pace_learn(&carry);
     if (op->kind->leave)
         op->kind->leave(&carry);
     self->defers = defers;
+    self->touched = true; /* the item around may have to end oddly */
     self->carrier = carry.base.outer;
     if (in_item && !carry.base.outer->suspended)
         self->at_home |= RN__HOME_ITEM;
@@ -505,7 +509,7 @@ rn__par_run_values(struct rn__par *op)
     int result = rn__par_run(op);
     for (size_t i = 0; drop && result < 0 && i < op->n; i++)
         if (op->outcomes[i] == RN_OUTCOME_OK)
-            drop(op->out + i * op->stride, op->ctx);
+            drop(op->work.out + i * op->work.stride, op->work.ctx);
     rn__free(rt, own);
     return result;
 }

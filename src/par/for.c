@@ -8,9 +8,9 @@
 /* ---- for each ----------------------------------------------------------- */
 
 static inline int
-call_each(const struct rn__par *op, size_t i)
+call_each(const struct rn__work *work, size_t i)
 {
-    return op->fn.each(i, op->ctx);
+    return work->fn.each(i, work->ctx);
 }
 
 static void
@@ -29,9 +29,9 @@ rn_par_for(size_t n, rn_par_fn *fn, void *ctx, const rn_par_options *options)
     rn__need(fn, "rn_par_for", rn__site());
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = &each;
-    op.fn.each = fn;
+    op.work.fn.each = fn;
     op.function = (uintptr_t)fn;
-    op.ctx = ctx;
+    op.work.ctx = ctx;
     return rn__par_finish(&op, opened);
 }
 
@@ -47,7 +47,7 @@ run_range(struct rn__carry *carry)
         return;
     carry->next = piece.hi;
     carry->weight = piece.hi - piece.lo;
-    int result = op->fn.range(piece.lo, piece.hi, op->ctx);
+    int result = op->work.fn.range(piece.lo, piece.hi, op->work.ctx);
     for (size_t i = piece.lo; op->outcomes && i < piece.hi; i++)
         op->outcomes[i] = RN_OUTCOME_OK;
     if (!rn__par_odd(carry, result))
@@ -70,18 +70,18 @@ rn_par_for_range(size_t n, rn_par_range_fn *fn, void *ctx,
     rn__need(fn, "rn_par_for_range", rn__site());
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = &range;
-    op.fn.range = fn;
+    op.work.fn.range = fn;
     op.function = (uintptr_t)fn;
-    op.ctx = ctx;
+    op.work.ctx = ctx;
     return rn__par_finish(&op, opened);
 }
 
 /* ---- map ---------------------------------------------------------------- */
 
 static inline int
-call_map(const struct rn__par *op, size_t i)
+call_map(const struct rn__work *work, size_t i)
 {
-    return op->fn.map(i, op->out + i * op->stride, op->ctx);
+    return work->fn.map(i, work->out + i * work->stride, work->ctx);
 }
 
 static void
@@ -101,20 +101,20 @@ rn_par_map(size_t n, rn_par_map_fn *fn, void *ctx, void *out, size_t stride,
     rn__need(fn, "rn_par_map", rn__site());
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = &map;
-    op.fn.map = fn;
+    op.work.fn.map = fn;
     op.function = (uintptr_t)fn;
-    op.ctx = ctx;
-    op.out = out;
-    op.stride = stride;
+    op.work.ctx = ctx;
+    op.work.out = out;
+    op.work.stride = stride;
     return opened ? rn__par_finish(&op, opened) : rn__par_run_values(&op);
 }
 
 /* ---- different functions ------------------------------------------------ */
 
 static inline int
-call_job(const struct rn__par *op, size_t i)
+call_job(const struct rn__work *work, size_t i)
 {
-    return op->jobs[i].result = op->jobs[i].fn(op->jobs[i].arg);
+    return work->fn.jobs[i].result = work->fn.jobs[i].fn(work->fn.jobs[i].arg);
 }
 
 static void
@@ -137,16 +137,16 @@ rn_par_call(rn_par_job *jobs, size_t n, const rn_par_options *options)
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = &jobs_kind;
     op.function = n > 0 ? (uintptr_t)jobs[0].fn : 0;
-    op.jobs = jobs;
+    op.work.fn.jobs = jobs;
     return rn__par_finish(&op, opened);
 }
 
 /* ---- all outcomes ------------------------------------------------------- */
 
 static inline int
-call_result(const struct rn__par *op, size_t i)
+call_result(const struct rn__work *work, size_t i)
 {
-    return op->results[i] = op->fn.each(i, op->ctx);
+    return work->results[i] = work->fn.each(i, work->ctx);
 }
 
 static void
@@ -169,9 +169,9 @@ rn_par_all_outcomes(size_t n, rn_par_fn *fn, void *ctx, int *results,
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = results ? &results_kind : &each;
     op.flags |= RN_PAR_COLLECT;
-    op.fn.each = fn;
+    op.work.fn.each = fn;
     op.function = (uintptr_t)fn;
-    op.ctx = ctx;
-    op.results = results;
+    op.work.ctx = ctx;
+    op.work.results = results;
     return rn__par_finish(&op, opened);
 }

@@ -20,6 +20,7 @@
 enum {
     TARGET = 20000,   /* ns a block may take */
     GROW = 10000,     /* it grows if it took less */
+    ALONE = 100000,   /* ns of the first one, if there is nobody else */
     GROW_FAST = 1000, /* it grows faster */
     WORTH = 30000,    /* ns left are worth a call */
     FIRST = 16,       /* items, where there is nobody to share with */
@@ -115,12 +116,12 @@ static void
 begin(struct rn__carry *carry)
 {
     const struct rn__par *op = carry->op;
-    rn_time item = guess(op);
-    size_t first = op->width > 1 ? 1 : FIRST;
-    carry->pace.item = -1;
-    carry->pace.size = item > 0 && (size_t)(GROW / item) > first
-                           ? (size_t)(GROW / item)
-                           : first;
+    bool shares = op->width > 1;
+    size_t first = shares ? 1 : FIRST;
+    rn_time item = guess(op), most = shares ? GROW : ALONE;
+    if (item > 0 && (size_t)(most / item) > first)
+        first = (size_t)(most / item);
+    carry->pace.size = first;
 }
 
 size_t
@@ -129,6 +130,8 @@ rn__pace_block(struct rn__carry *carry, size_t left)
     const struct rn__par *op = carry->op;
     struct rn__pace *pace = &carry->pace;
     size_t share = left / (SHARES * op->width);
+    if (left == 1 && pace->size == 0) /* the only one */
+        return 1;
     if (carry->task->rt->env)
         return share == 0 ? 1 : least(share, SIM_MOST);
     if (pace->size > 0)
@@ -153,6 +156,8 @@ rn__pace_calls(const struct rn__carry *carry, size_t left)
     if (atomic_load_explicit(&rt->asleep, memory_order_relaxed) == 0 &&
         atomic_load_explicit(&rt->searching, memory_order_relaxed) == 0)
         return false;
+    if (carry->op->kind->pull)
+        return true; /* who knows */
     rn_time item = pace->item >= 0 ? pace->item : guess(carry->op);
     if (item < 0)
         return left < FEW * carry->op->width;

@@ -66,6 +66,22 @@ struct rn__par_kind {
     uint32_t (*judge)(struct rn__par *op, size_t i, int result);
 };
 
+/* What an item is. Loops copy it, so that it stays in registers. */
+struct rn__work {
+    union {
+        rn_par_fn *each;
+        rn_par_range_fn *range;
+        rn_par_map_fn *map;
+        const rn_par_source *source;
+        const rn_par_reducer *reducer;
+        rn_par_job *jobs;
+    } fn;
+    void *ctx;
+    char *out; /* NULL: none */
+    size_t stride;
+    int *results;
+};
+
 struct rn__par {
     struct rn__object object;
     struct rn__lock lock;
@@ -87,18 +103,7 @@ struct rn__par {
     rn_outcome *outcomes;          /* NULL: not wanted */
     const void *site;
     uintptr_t function; /* that the items call, for pace.c */
-    void *ctx;
-    union {
-        rn_par_fn *each;
-        rn_par_range_fn *range;
-        rn_par_map_fn *map;
-        const rn_par_source *source;
-        const rn_par_reducer *reducer;
-    } fn;
-    char *out;
-    size_t stride;
-    int *results;
-    rn_par_job *jobs;
+    struct rn__work work;
     rn_race *race;
     size_t wanted; /* winners */
     int decided;   /* of a race: the code of a winner that failed; lock */
@@ -119,10 +124,7 @@ rn__par_stopped(const struct rn__par *op)
 static inline bool
 rn__par_odd(const struct rn__carry *carry, int result)
 {
-    const struct rn__task *task = carry->task;
-    const struct rn_scope *scope = &carry->op->scope;
-    return rn__unlikely(result < 0 || task->defers || task->scope != scope ||
-                        task->shields != scope->shields);
+    return rn__unlikely(result < 0 || carry->task->touched);
 }
 
 /* The item has returned; it was odd. Runs its deferred calls. */
@@ -165,15 +167,16 @@ void rn__pace_learn(const struct rn__carry *carry);
 /* A block, item by item: call gives the item's result. */
 __attribute__((always_inline)) static inline void
 rn__par_loop(struct rn__carry *carry,
-             int (*call)(const struct rn__par *op, size_t i))
+             int (*call)(const struct rn__work *work, size_t i))
 {
     struct rn__par *op = carry->op;
+    struct rn__work work = op->work;
     rn_outcome *outcomes = op->outcomes;
     for (size_t i = carry->block.lo; i < carry->block.hi; i++) {
         if (rn__par_stopped(op))
             break;
         carry->next = i + 1;
-        int result = call(op, i);
+        int result = call(&work, i);
         if (outcomes)
             outcomes[i] = RN_OUTCOME_OK;
         if (rn__par_odd(carry, result))

@@ -10,14 +10,14 @@
 static int
 pull(struct rn__carry *carry)
 {
-    const rn_par_source *source = carry->op->fn.source;
+    const rn_par_source *source = carry->op->work.fn.source;
     if (!carry->item)
         carry->item = source->bytes <= sizeof carry->room
                           ? carry->room
                           : rn__alloc(rn__rt_self(), source->bytes);
     if (!carry->item)
         return -ENOMEM;
-    int got = source->next(carry->item, carry->op->ctx);
+    int got = source->next(carry->item, carry->op->work.ctx);
     return got > 0 ? 1 : got;
 }
 
@@ -29,7 +29,7 @@ run(struct rn__carry *carry)
     if (rn__par_stopped(op))
         return;
     carry->next = i + 1;
-    int result = op->fn.source->item(i, carry->item, op->ctx);
+    int result = op->work.fn.source->item(i, carry->item, op->work.ctx);
     if (rn__par_odd(carry, result))
         rn__par_ended(carry, i, result);
 }
@@ -53,8 +53,8 @@ rn_par_pull(const rn_par_source *source, void *ctx,
     rn__need(source, "rn_par_pull", rn__site());
     int opened = rn__par_open(&op, SIZE_MAX, options, rn__site());
     op.kind = &pulled;
-    op.fn.source = source;
+    op.work.fn.source = source;
     op.function = (uintptr_t)source->item;
-    op.ctx = ctx;
+    op.work.ctx = ctx;
     return rn__par_finish(&op, opened);
 }

@@ -40,9 +40,10 @@ has_won(const rn_race *race, size_t i)
 }
 
 static int
-call_racer(const struct rn__par *op, size_t i)
+call_racer(const struct rn__work *work, size_t i)
 {
-    return op->fn.map(i, op->out ? op->out + i * op->stride : NULL, op->ctx);
+    return work->fn.map(i, work->out ? work->out + i * work->stride : NULL,
+                        work->ctx);
 }
 
 static void
@@ -53,7 +54,7 @@ run_racers(struct rn__carry *carry)
         if (rn__par_stopped(op))
             break;
         carry->next = i + 1;
-        rn__par_ended(carry, i, call_racer(op, i));
+        rn__par_ended(carry, i, call_racer(&op->work, i));
     }
 }
 
@@ -65,8 +66,9 @@ drop(struct rn__par *op, bool all)
 {
     for (size_t i = 0; i < op->n; i++)
         if (op->outcomes[i] == RN_OUTCOME_OK && (all || !has_won(op->race, i)))
-            op->options->drop(op->out ? op->out + i * op->stride : NULL,
-                              op->ctx);
+            op->options->drop(op->work.out ? op->work.out + i * op->work.stride
+                                           : NULL,
+                              op->work.ctx);
 }
 
 static int
@@ -101,11 +103,11 @@ rn_par_race(size_t n, rn_par_map_fn *fn, void *ctx, rn_race *race,
     if (opened == 0 && (op.wanted > n || (race->wanted > 1 && !race->winners)))
         opened = -EINVAL;
     op.kind = &racers;
-    op.fn.map = fn;
+    op.work.fn.map = fn;
     op.function = (uintptr_t)fn;
-    op.ctx = ctx;
+    op.work.ctx = ctx;
     op.race = race;
-    op.out = race->out;
-    op.stride = race->stride;
+    op.work.out = race->out;
+    op.work.stride = race->stride;
     return opened ? rn__par_finish(&op, opened) : run(&op);
 }

@@ -38,7 +38,7 @@ push(struct rn__segment **list, struct rn__segment *segment)
 static struct rn__segment *
 make(struct rn__par *op, size_t lo)
 {
-    const rn_par_reducer *r = op->fn.reducer;
+    const rn_par_reducer *r = op->work.fn.reducer;
     rn__lock(&op->lock);
     struct rn__segment *segment = pop(&op->unused);
     rn__unlock(&op->lock);
@@ -48,7 +48,7 @@ make(struct rn__par *op, size_t lo)
         return NULL;
     segment->lo = segment->hi = lo;
     if (r->init)
-        r->init(segment->acc, op->ctx);
+        r->init(segment->acc, op->work.ctx);
     else
         memset(segment->acc, 0, r->bytes);
     return segment;
@@ -70,7 +70,7 @@ combine(struct rn__par *op, struct rn__segment *a, struct rn__segment *b)
 {
     struct rn__segment *first = a->lo < b->lo ? a : b;
     struct rn__segment *second = first == a ? b : a;
-    op->fn.reducer->combine(first->acc, second->acc, op->ctx);
+    op->work.fn.reducer->combine(first->acc, second->acc, op->work.ctx);
     first->hi = second->hi;
     rn__lock(&op->lock);
     push(&op->unused, second);
@@ -116,13 +116,13 @@ static void
 run(struct rn__carry *carry)
 {
     struct rn__par *op = carry->op;
-    const rn_par_reducer *r = op->fn.reducer;
+    const rn_par_reducer *r = op->work.fn.reducer;
     void *acc = carry->segment->acc;
     for (size_t i = carry->block.lo; i < carry->block.hi; i++) {
         if (rn__par_stopped(op))
             break;
         carry->next = i + 1;
-        int result = r->item(i, acc, op->ctx);
+        int result = r->item(i, acc, op->work.ctx);
         if (op->outcomes)
             op->outcomes[i] = RN_OUTCOME_OK;
         if (rn__par_odd(carry, result))
@@ -140,7 +140,7 @@ free_all(struct rn__par *op, struct rn__segment **list, bool hold_values)
     struct rn__segment *segment;
     while ((segment = pop(list))) {
         if (hold_values && op->options->drop)
-            op->options->drop(segment->acc, op->ctx);
+            op->options->drop(segment->acc, op->work.ctx);
         rn__free(rn__rt_self(), segment);
     }
 }
@@ -149,7 +149,7 @@ free_all(struct rn__par *op, struct rn__segment **list, bool hold_values)
 static int
 settle(struct rn__par *op, void *out, int result)
 {
-    const rn_par_reducer *r = op->fn.reducer;
+    const rn_par_reducer *r = op->work.fn.reducer;
     /* A cancel that came too late to matter may have kept some apart. */
     while (result == 0 && op->segments && op->segments->next) {
         struct rn__segment *segment = pop(&op->segments);
@@ -178,9 +178,9 @@ rn_par_reduce(size_t n, const rn_par_reducer *reducer, void *ctx, void *out,
     rn__need(out, "rn_par_reduce", rn__site());
     int opened = rn__par_open(&op, n, options, rn__site());
     op.kind = &reduce;
-    op.fn.reducer = reducer;
+    op.work.fn.reducer = reducer;
     op.function = (uintptr_t)reducer->item;
-    op.ctx = ctx;
+    op.work.ctx = ctx;
     if (opened == 0)
         return settle(&op, out, rn__par_run(&op));
     if (opened > 0 && reducer->init)
