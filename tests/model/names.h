@@ -135,6 +135,19 @@
 #define rn__os_set_self modelled_os_set_self
 #define rn__rt_now modelled_rt_now
 
+/* par/ */
+#define rn__pace_block modelled_pace_block
+#define rn__pace_calls modelled_pace_calls
+#define rn__pace_learn modelled_pace_learn
+#define rn__pace_yield modelled_pace_yield
+#define rn__par_carry modelled_par_carry
+#define rn__par_close modelled_par_close
+#define rn__par_ended modelled_par_ended
+#define rn__par_failed modelled_par_failed
+#define rn__par_open modelled_par_open
+#define rn__par_run modelled_par_run
+#define rn__par_run_values modelled_par_run_values
+
 /* sync/ */
 #define rn__mutex_holds modelled_mutex_holds
 #define rn__mutex_release modelled_mutex_release
