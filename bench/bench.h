@@ -55,6 +55,9 @@ void bench_begin(void);
 /* Stop the clock: what comes after is clearing up. */
 void bench_end(void);
 
+/* The id of the benchmark that runs. */
+const char *bench_id(void);
+
 /* Report a figure beside the time, under a name of its own (a literal). */
 void bench_figure(const char *key, double value);
 

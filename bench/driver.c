@@ -12,6 +12,7 @@
 
 /* Set by the benchmark while it runs; one runs at a time. */
 static uint64_t begin_ns, end_ns;
+static const char *running;
 static struct figure {
     const char *key;
     double value;
@@ -35,6 +36,12 @@ void
 bench_end(void)
 {
     end_ns = bench_now();
+}
+
+const char *
+bench_id(void)
+{
+    return running;
 }
 
 void
@@ -173,6 +180,7 @@ void
 bench_measure(const struct bench_args *args)
 {
     uint64_t n = args->iters, ops;
+    running = args->bench->id;
     if (!n && args->bench->once)
         n = scaled(args->bench, args->seconds);
     else if (!n)

@@ -34,6 +34,10 @@ var table = []bench{
 	{"sleepers10k", sleepers, 10000, true},
 	{"sleepers100k", sleepers, 100000, true},
 	{"wake_all", wakeAll, 1000000, false},
+	{"par_n1", oneItem, 0, false},
+	{"par_alloc", allocations, 0, false},
+	{"par_abort", abortFirst, 0, false},
+	{"par_mass_cancel", massCancel, 100000, true},
 	// Milliseconds to watch for.
 	{"idle_wakeups", idleWakeups, 2000, false},
 }
