@@ -52,6 +52,26 @@ impl Crowd {
         }
         self.woken.load(Relaxed)
     }
+
+    /// How many were told to end and did.
+    async fn abort(self) -> u64 {
+        for task in &self.all {
+            task.abort();
+        }
+        let mut cancelled = 0;
+        for task in self.all {
+            cancelled += u64::from(task.await.is_err_and(|e| e.is_cancelled()));
+        }
+        cancelled
+    }
+}
+
+pub async fn mass_cancel(n: u64) -> u64 {
+    let crowd = gather(n).await;
+    begin();
+    let cancelled = crowd.abort().await;
+    end();
+    cancelled
 }
 
 pub async fn wake_all(n: u64) -> u64 {

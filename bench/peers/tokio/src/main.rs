@@ -64,6 +64,7 @@ static TABLE: &[Bench] = &[
     bench!("sleepers10k", crowd::sleepers, 10_000, true),
     bench!("sleepers100k", crowd::sleepers, 100_000, true),
     bench!("wake_all", crowd::wake_all, 1_000_000, false),
+    bench!("par_mass_cancel", crowd::mass_cancel, 100_000, true),
     // Milliseconds to watch for.
     bench!("idle_wakeups", crowd::idle_wakeups, 2000, false),
 ];
