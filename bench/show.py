@@ -4,17 +4,23 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import textwrap
 
+import grid
 import rows as known
 
+# Plots of all figures, and of the grid; by these names in build/.
+ALL, GRID = "all.svg", "par.svg"
 HEIGHT_A_ROW, HEIGHT_REST, WIDTH = 17, 110, 860
-COLOURS = ("#c1121f", "#0077b6", "#6c757d", "#2a9d8f", "#e9a000", "#7b2cbf")
+COLOURS = ("#c1121f", "#0077b6", "#6c757d", "#2a9d8f", "#e9a000", "#7b2cbf",
+           "#8d5524", "#ff70a6", "#000000")
 
 
-def meets(value, bar):
+def meets(value, bar, unit):
     """Which of (must, bold) a figure meets; None where there is no bar."""
-    return {name: None if limit is None else value <= limit
+    sign = -1 if unit in known.HIGHER else 1
+    return {name: None if limit is None else sign * value <= sign * limit
             for name, limit in zip(("must", "bold"), bar)}
 
 
@@ -27,14 +33,14 @@ def as_json(row, ours):
     kept = {
         "id": row["id"], "workers": row["workers"], "unit": row["unit"],
         "ours": mine, "spread": row["spread"].get(ours), "peers": peers,
-        "ratios": {i: mine / m for i, m in peers.items()
-                   if m and mine is not None},
+        "ratios": {i: m / mine if row["unit"] in known.HIGHER else mine / m
+                   for i, m in peers.items() if m and mine is not None},
         "bar": bar and dict(zip(("must", "bold"), bar)),
-        "meets": meets(mine, bar) if bar and mine is not None else None,
+        "meets": meets(mine, bar, row["unit"])
+        if bar and mine is not None else None,
         "runs": row["runs"],
     }
-    if "worst" in row:
-        kept["worst"] = row["worst"]
+    kept.update((k, row[k]) for k in ("worst", "times") if k in row)
     return kept
 
 
@@ -43,6 +49,8 @@ def figure(value):
         return "-"
     if value == 0:
         return "0"
+    if value < 0.1:
+        return "%.2g" % value
     if value < 10:
         return "%.2f" % value
     return "%.1f" % value if value < 100 else "{:,.0f}".format(value)
@@ -65,9 +73,21 @@ def verdict(row):
         "must" if m["must"] else "-"
 
 
+def tables(kept, impls, ours):
+    """Tables, each of rows that are lists of text, the head first: most rows,
+    those of the parallel operators, which have peers of their own, and the
+    grid of these."""
+    loops = [r for r in kept if r["id"].startswith("par_")]
+    rest = [r for r in kept if r not in loops]
+    loops = [r for r in loops if r["id"] not in grid.IDS]
+    found = [table(rest, impls, ours), table(loops, impls, ours),
+             grid.table(kept, impls, ours, verdict)]
+    return [lines for lines in found if len(lines) > 1]
+
+
 def table(kept, impls, ours):
-    """The rows as lists of text, the head first."""
-    peers = [i for i in impls if i != ours]
+    peers = [i for i in impls if i != ours and
+             any(i in row["peers"] for row in kept)]
     head = ["bench", "workers", "unit", ours, "spread", "must", "bold",
             "meets"]
     for peer in peers:
@@ -108,8 +128,8 @@ def filled(text):
                          break_on_hyphens=False)
 
 
-def write_docs(path, lines, about, plot):
-    """docs/benchmarks.md; plot: the file beside it, or None."""
+def write_docs(path, found, about, images):
+    """docs/benchmarks.md; images: files beside it."""
     text = ["# Benchmarks", "",
             filled("Written by `%s`; what each line measures: "
                    "[bench/README.md](../bench/README.md)." %
@@ -121,11 +141,16 @@ def write_docs(path, lines, about, plot):
                    "workers."), ""]
     text += ["- " + line for line in about["machine"]]
     text += ["- " + about["date"], ""]
-    if plot:
-        text += ["![ours and the peers](%s)" % plot, ""]
-    text.append("| " + " | ".join(lines[0]) + " |")
-    text.append("|---" + "|---:" * (len(lines[0]) - 1) + "|")
-    text += ["| " + " | ".join(line) + " |" for line in lines[1:]]
+    for image in images:
+        text += ["![ours and the peers](%s)" % image, ""]
+    for lines in found:
+        if lines[0][0] == grid.HEAD:
+            text += [filled(grid.ABOUT), ""]
+        text.append("| " + " | ".join(lines[0]) + " |")
+        text.append("|---" + "|---:" * (len(lines[0]) - 1) + "|")
+        text += ["| " + " | ".join(line) + " |" for line in lines[1:]]
+        text.append("")
+    text.pop()
     with open(path, "w") as f:
         f.write("\n".join(text) + "\n")
 
@@ -180,8 +205,18 @@ def chosen(kept, unit, workers=None):
             (r["ours"] is not None or r["peers"])]
 
 
+def gnuplot(script):
+    """Run it; True if it could."""
+    done = subprocess.run(["gnuplot"], input="\n".join(script) + "\n",
+                          text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    if done.returncode:
+        print("gnuplot: " + done.stdout.strip())
+    return done.returncode == 0
+
+
 def draw(path, panels):
-    """Run gnuplot; panels: (commands, rows in it). True if it could."""
+    """panels: (commands, rows in it). True if it could."""
     total = sum(HEIGHT_A_ROW * n + HEIGHT_REST for _, n in panels)
     script = [
         'set terminal svg size %d,%d font "sans,11" background "white" '
@@ -195,24 +230,19 @@ def draw(path, panels):
         top -= height
         script += ["set size 1,%.5f" % height, "set origin 0,%.5f" % top]
         script += commands
-    script.append("unset multiplot")
-    done = subprocess.run(["gnuplot"], input="\n".join(script) + "\n",
-                          text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    if done.returncode:
-        print("gnuplot: " + done.stdout.strip())
-    return done.returncode == 0
+    return gnuplot(script + ["unset multiplot"])
 
 
 def plots(folder, kept, impls, ours):
-    """Write the plots; returns the paths, or [] and says why."""
+    """Write the plots; returns the paths, or [] and says why. ALL and GRID
+    are those for docs."""
     if not shutil.which("gnuplot"):
         print("plots: no gnuplot here, left out (dev/setup --bench)")
         return []
     os.makedirs(folder, exist_ok=True)
     parts = [("ns1", "one worker", "ns an operation", chosen(kept, "ns", 1)),
              ("ns2", "two workers", "ns an operation", chosen(kept, "ns", 2)),
-             ("ms", "sleepers, one worker", "ms", chosen(kept, "ms", 1)),
+             ("ms", "milliseconds, one worker", "ms", chosen(kept, "ms", 1)),
              ("bytes", "memory, one worker", "bytes a task",
               chosen(kept, "bytes", 1))]
     paths, every = [], []
@@ -224,7 +254,10 @@ def plots(folder, kept, impls, ours):
         path = os.path.join(folder, name + ".svg")
         if draw(path, [every[-1]]):
             paths.append(path)
-    path = os.path.join(folder, "all.svg")
+    path = os.path.join(folder, ALL)
     if every and draw(path, every):
+        paths.append(path)
+    path = os.path.join(folder, GRID)
+    if grid.plot(path, kept, impls, ours, sys.modules[__name__]):
         paths.append(path)
     return paths
