@@ -1,4 +1,5 @@
 /* bench.c - the table of our benchmarks, and the runtime they run in. */
+#include "grid.h"
 #include "ours.h"
 
 static const struct bench table[] = {
@@ -29,12 +30,11 @@ static const struct bench table[] = {
     {"blocking", bench_blocking, 0, 0},
     {"sleepers10k", bench_sleepers, 10000, 1},
     {"sleepers100k", bench_sleepers, 100000, 1},
-    {"par_mass_cancel", bench_par_mass_cancel, 100000, 1},
-#define PAR_ROW(size, tokens) \
-    {"par_" #size "_" #tokens, bench_par_##size##_##tokens, 0, 0},
-    BENCH_PAR_GRID(PAR_ROW){"par_n1", bench_par_n1, 0, 0},
+    BENCH_GRID_ROWS(bench_par),
+    {"par_n1", bench_par_n1, 0, 0},
     {"par_alloc", bench_par_alloc, 100000, 0},
     {"par_abort", bench_par_abort, 0, 0},
+    {"par_mass_cancel", bench_par_mass_cancel, 100000, 1},
     {"wake_all", bench_wake_all, 1000000, 0},
     {"unstarted_bytes", bench_unstarted_bytes, 1000000, 0},
     /* Milliseconds to watch for. */
@@ -70,14 +70,6 @@ bench_chan(size_t capacity)
     return chan;
 }
 
-static int workers;
-
-int
-bench_workers(void)
-{
-    return workers;
-}
-
 static int
 measure(void *arg)
 {
@@ -90,7 +82,6 @@ main(int argc, char **argv)
 {
     struct bench_args args;
     bench_parse(&args, argc, argv, table, sizeof table / sizeof *table);
-    workers = args.workers;
     rn_options options = {.workers = args.workers};
     return rn_run(&options, measure, &args) < 0;
 }

@@ -36,16 +36,7 @@ uint64_t bench_pingpong_busy(uint64_t n);
 uint64_t bench_select8_busy(uint64_t n);
 uint64_t bench_spawn_one_busy(uint64_t n);
 
-/* size, tokens: of the rows par_<size>_<tokens>. */
-#define BENCH_PAR_SIZES(X, tokens) \
-    X(100, tokens) X(1000, tokens) X(10000, tokens)
-#define BENCH_PAR_GRID(X)                                                   \
-    BENCH_PAR_SIZES(X, 1)                                                   \
-    BENCH_PAR_SIZES(X, 10) BENCH_PAR_SIZES(X, 100) BENCH_PAR_SIZES(X, 1000) \
-        BENCH_PAR_SIZES(X, 10000) BENCH_PAR_SIZES(X, 100000)
-#define BENCH_PAR_ROW(size, tokens) \
-    uint64_t bench_par_##size##_##tokens(uint64_t n);
-BENCH_PAR_GRID(BENCH_PAR_ROW)
+uint64_t bench_par(uint64_t n);
 uint64_t bench_par_n1(uint64_t n);
 uint64_t bench_par_alloc(uint64_t n);
 uint64_t bench_par_abort(uint64_t n);
@@ -61,9 +52,6 @@ rn_scope *bench_open(void);
 void bench_close(rn_scope *scope);
 void bench_go(rn_scope *scope, rn_task_fn *fn, void *arg);
 rn_chan *bench_chan(size_t capacity);
-
-/* The workers of this run. */
-int bench_workers(void);
 
 static inline void
 bench_send(rn_chan *chan, int64_t value)
