@@ -127,8 +127,6 @@ def panel(rows, impls, ours, size, workers, quoted, colours):
     return text + [
         "set title " + quoted("%d items, %s" % (
             size, "one worker" if workers == 1 else "two workers")),
-        "set key " + ("bottom right" if size == SIZES[-1] and workers == 1
-                      else "off"),
         "plot " + ", \\\n  ".join(plots)]
 
 
@@ -152,6 +150,11 @@ def plot(path, kept, impls, ours, style):
         "set yrange [0:105]", 'set format y "%g%%"',
         "set xlabel 'tokens an item'",
         "set multiplot layout 2,3 title 'efficiency: Ts / (P x TP)'"]
+    key = "set key bottom right"
     for commands in panels:
-        script += commands or ["set multiplot next"]
+        if commands:
+            script += [key] + commands
+            key = "set key off"
+        else:
+            script.append("set multiplot next")
     return style.gnuplot(script + ["unset multiplot"])
