@@ -11,6 +11,7 @@
 #include <runnel/par.h>
 #include <runnel/report.h>
 #include <runnel/run.h>
+#include <runnel/rwmutex.h>
 #include <runnel/scope.h>
 #include <runnel/select.h>
 #include <runnel/shield.h>

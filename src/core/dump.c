@@ -75,6 +75,10 @@ purpose(enum rn__kind kind)
         return "to receive from ";
     case RN__LOCK:
         return "to lock ";
+    case RN__RLOCK:
+        return "to read ";
+    case RN__WLOCK:
+        return "to write ";
     case RN__JOIN:
         return "for the end of ";
     case RN__SCOPE_CLOSE:

@@ -35,6 +35,11 @@
     X(ARM_AT, "arm at", "")                \
     X(LOCK, "lock", "mutex")               \
     X(UNLOCK, "unlock", "mutex")           \
+    X(RLOCK, "read lock", "rwmutex")       \
+    X(RUNLOCK, "read unlock", "rwmutex")   \
+    X(WLOCK, "write lock", "rwmutex")      \
+    X(WUNLOCK, "write unlock", "rwmutex")  \
+    X(DOWNGRADE, "downgrade", "rwmutex")   \
     X(COND_WAIT, "wait", "cond")           \
     X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \

@@ -20,13 +20,22 @@ wait_kind(const struct rn__task *task)
 
 /* ---- the tasks ---------------------------------------------------------- */
 
+/* Who holds the object; 0: nobody in particular. */
+static uint64_t
+holder(const struct rn__object *object)
+{
+    return object ? atomic_load_explicit(&object->holder, memory_order_relaxed)
+                  : 0;
+}
+
 /* Whether what it waits for names the task that must act. */
 static bool
 names_who(const struct rn__task *task)
 {
     enum rn__kind kind = wait_kind(task);
-    return kind == RN__LOCK || kind == RN__ONCE || kind == RN__JOIN ||
-           kind == RN__SCOPE_CLOSE;
+    return kind == RN__JOIN || kind == RN__SCOPE_CLOSE ||
+           holder(
+               atomic_load_explicit(&task->info.object, memory_order_relaxed));
 }
 
 static void
@@ -62,7 +71,7 @@ static void
 add_holder(struct rn__graph *graph, size_t from,
            const struct rn__object *object)
 {
-    uint64_t id = atomic_load_explicit(&object->holder, memory_order_relaxed);
+    uint64_t id = holder(object);
     struct rn__task *task = rn__task_record(graph->rt, id);
     if (task && rn__task_is(task, id))
         add_edge(graph, from, task);
@@ -78,6 +87,9 @@ wakes(enum rn__kind done, enum rn__kind wait)
         return done == RN__RECV || done == RN__ARM_RECV || done == RN__CLOSE;
     case RN__RECV:
         return done == RN__SEND || done == RN__ARM_SEND || done == RN__CLOSE;
+    case RN__RLOCK:
+    case RN__WLOCK:
+        return done == RN__RLOCK || done == RN__WLOCK || done == RN__DOWNGRADE;
     case RN__COND_WAIT:
         return done == RN__COND_SIGNAL || done == RN__COND_BROADCAST;
     case RN__GROUP_WAIT:
@@ -150,14 +162,14 @@ edges(struct rn__graph *graph, size_t from)
         arm_edges(graph, from);
     if (!object)
         return;
-    if (kind == RN__LOCK || kind == RN__ONCE)
-        add_holder(graph, from, object);
-    else if (kind == RN__JOIN)
+    if (kind == RN__JOIN)
         add_edge(graph, from,
                  rn__container_of(object, struct rn__task, object));
     else if (kind == RN__SCOPE_CLOSE)
         scope_edges(graph, from,
                     rn__container_of(object, struct rn_scope, object));
+    else if (holder(object))
+        add_holder(graph, from, object);
     else
         suspects(graph, from, kind, object);
 }

@@ -8,6 +8,8 @@
  */
 #include "sync/mutex.h"
 
+#include "sync/bitlock.h"
+
 enum { LOCKED = 1, WAITERS = 2, QUEUE = 4 };
 
 struct mutex {
@@ -37,16 +39,7 @@ set_holder(struct mutex *m, const struct rn__task *task)
 static uint32_t
 lock_queue(struct mutex *m)
 {
-    for (int spins = 0;; spins++) {
-        uint32_t word = atomic_load_explicit(&m->word, memory_order_relaxed);
-        /* acquire: the queue as its last user left it */
-        if (!(word & QUEUE) && rn__cas(&m->word, &word, word | QUEUE))
-            return word;
-        if (spins > 64)
-            rn__os_relax();
-        else
-            rn__cpu_pause();
-    }
+    return rn__bitlock(&m->word, QUEUE);
 }
 
 /* Give the queue bit back. */

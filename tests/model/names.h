@@ -155,6 +155,11 @@
 #define rn_mutex_lock modelled_public_mutex_lock
 #define rn_mutex_unlock modelled_public_mutex_unlock
 #define rn_once_do modelled_public_once_do
+#define rn_rwmutex_downgrade modelled_public_rwmutex_downgrade
+#define rn_rwmutex_lock modelled_public_rwmutex_lock
+#define rn_rwmutex_read_lock modelled_public_rwmutex_read_lock
+#define rn_rwmutex_read_unlock modelled_public_rwmutex_read_unlock
+#define rn_rwmutex_unlock modelled_public_rwmutex_unlock
 #define rn_select modelled_public_select
 
 #endif
