@@ -14,6 +14,7 @@
 #include <runnel/rwmutex.h>
 #include <runnel/scope.h>
 #include <runnel/select.h>
+#include <runnel/sema.h>
 #include <runnel/shield.h>
 #include <runnel/sim.h>
 #include <runnel/task.h>

@@ -40,6 +40,8 @@
     X(WLOCK, "write lock", "rwmutex")      \
     X(WUNLOCK, "write unlock", "rwmutex")  \
     X(DOWNGRADE, "downgrade", "rwmutex")   \
+    X(ACQUIRE, "acquire", "sema")          \
+    X(GIVE_BACK, "release", "sema")        \
     X(COND_WAIT, "wait", "cond")           \
     X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \

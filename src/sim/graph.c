@@ -90,6 +90,8 @@ wakes(enum rn__kind done, enum rn__kind wait)
     case RN__RLOCK:
     case RN__WLOCK:
         return done == RN__RLOCK || done == RN__WLOCK || done == RN__DOWNGRADE;
+    case RN__ACQUIRE:
+        return done == RN__ACQUIRE || done == RN__GIVE_BACK;
     case RN__COND_WAIT:
         return done == RN__COND_SIGNAL || done == RN__COND_BROADCAST;
     case RN__GROUP_WAIT:
