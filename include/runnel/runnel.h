@@ -2,6 +2,7 @@
 #ifndef RUNNEL_RUNNEL_H
 #define RUNNEL_RUNNEL_H
 
+#include <runnel/barrier.h>
 #include <runnel/base.h>
 #include <runnel/blocking.h>
 #include <runnel/chan.h>

@@ -79,6 +79,8 @@ purpose(enum rn__kind kind)
         return "to read ";
     case RN__WLOCK:
         return "to write ";
+    case RN__BARRIER:
+        return "for the others at ";
     case RN__ACQUIRE:
         return "for units of ";
     case RN__JOIN:

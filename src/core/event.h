@@ -42,6 +42,7 @@
     X(DOWNGRADE, "downgrade", "rwmutex")   \
     X(ACQUIRE, "acquire", "sema")          \
     X(GIVE_BACK, "release", "sema")        \
+    X(BARRIER, "wait", "barrier")          \
     X(COND_WAIT, "wait", "cond")           \
     X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \
