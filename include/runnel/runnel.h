@@ -7,6 +7,7 @@
 #include <runnel/blocking.h>
 #include <runnel/chan.h>
 #include <runnel/finalizer.h>
+#include <runnel/future.h>
 #include <runnel/hold.h>
 #include <runnel/mutex.h>
 #include <runnel/par.h>

@@ -17,6 +17,7 @@
 #define RUNNEL_SELECT_H
 
 #include <runnel/chan.h>
+#include <runnel/future.h>
 #include <runnel/task.h>
 
 RN_BEGIN
@@ -28,7 +29,8 @@ typedef enum rn_arm_kind {
     RN_ARM_KIND_RECV,     /* a receive that can be done */
     RN_ARM_KIND_JOIN,     /* a task that has ended */
     RN_ARM_KIND_AT,       /* a point in time */
-    RN_ARM_KIND_SCOPE     /* a scope that is cancelled */
+    RN_ARM_KIND_SCOPE,    /* a scope that is cancelled */
+    RN_ARM_KIND_FUTURE    /* a promise that is completed */
 } rn_arm_kind;
 
 /* One arm. Make it with an initialiser below; result is set by rn_select. */
@@ -37,8 +39,9 @@ typedef struct rn_arm {
     int result;    /* of the chosen arm: as the single call returns */
     rn_chan *chan; /* SEND, RECV; NULL is never ready */
     void *data;    /* SEND: the value. RECV: where to. JOIN: int result.
-                      SCOPE: the scope; NULL is never ready */
-    uint64_t id;   /* JOIN: task id. AT: the time */
+                      SCOPE: the scope; NULL is never ready. FUTURE: where to */
+    uint64_t id;   /* JOIN: task id. AT: the time. FUTURE: its address; 0 is
+                      never ready */
     uintptr_t rn__opaque[9]; /* the library's, while the call lasts */
 } rn_arm;
 
@@ -55,6 +58,8 @@ typedef struct rn_arm {
     { RN_ARM_KIND_AT, 0, NULL, NULL, (uint64_t)(when), { 0 } }
 #define RN_ARM_SCOPE(scope) \
     { RN_ARM_KIND_SCOPE, 0, NULL, (scope), 0, { 0 } }
+#define RN_ARM_FUTURE(future, value) \
+    { RN_ARM_KIND_FUTURE, 0, NULL, (value), (uintptr_t)(future), { 0 } }
 /* clang-format on */
 
 /* Among ready arms take the first instead of a random one. */

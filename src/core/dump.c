@@ -56,9 +56,10 @@ dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
             rn__dump_object(rt, send ? RN__SEND : RN__RECV, object, out);
         } else {
             fprintf(out, "%s",
-                    arm->kind == RN_ARM_KIND_JOIN    ? "a task's end"
-                    : arm->kind == RN_ARM_KIND_SCOPE ? "a scope's cancel"
-                                                     : "a point in time");
+                    arm->kind == RN_ARM_KIND_JOIN     ? "a task's end"
+                    : arm->kind == RN_ARM_KIND_SCOPE  ? "a scope's cancel"
+                    : arm->kind == RN_ARM_KIND_FUTURE ? "a future"
+                                                      : "a point in time");
         }
     }
     if (task->info.arm_count > 8)

@@ -33,6 +33,7 @@
     X(ARM_JOIN, "arm join", "task")        \
     X(ARM_SCOPE, "arm cancel", "scope")    \
     X(ARM_AT, "arm at", "")                \
+    X(ARM_FUTURE, "arm future", "future")  \
     X(LOCK, "lock", "mutex")               \
     X(UNLOCK, "unlock", "mutex")           \
     X(RLOCK, "read lock", "rwmutex")       \
@@ -43,6 +44,8 @@
     X(ACQUIRE, "acquire", "sema")          \
     X(GIVE_BACK, "release", "sema")        \
     X(BARRIER, "wait", "barrier")          \
+    X(COMPLETE, "complete", "future")      \
+    X(FUTURE, "wait", "future")            \
     X(COND_WAIT, "wait", "cond")           \
     X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \

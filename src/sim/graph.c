@@ -90,6 +90,8 @@ wakes(enum rn__kind done, enum rn__kind wait)
     case RN__RLOCK:
     case RN__WLOCK:
         return done == RN__RLOCK || done == RN__WLOCK || done == RN__DOWNGRADE;
+    case RN__FUTURE:
+        return done == RN__COMPLETE;
     case RN__ACQUIRE:
         return done == RN__ACQUIRE || done == RN__GIVE_BACK;
     case RN__COND_WAIT:
@@ -138,6 +140,8 @@ arm_edges(struct rn__graph *graph, size_t from)
     const struct rn__waitinfo *info = &graph->tasks[from]->info;
     for (size_t i = 0; i < info->arm_count; i++) {
         const rn_arm *arm = &info->arms[i];
+        if (arm->kind == RN_ARM_KIND_FUTURE && arm->id)
+            suspects(graph, from, RN__FUTURE, (const void *)(uintptr_t)arm->id);
         if (!arm->chan)
             continue;
         const struct rn__object *object = (const void *)arm->chan;

@@ -15,6 +15,7 @@
  */
 #include <runnel/select.h>
 
+#include "sync/future.h"
 #include "sync/sync.h"
 
 /* The library's part of an arm. */
@@ -32,6 +33,13 @@ static struct arm *
 inner(rn_arm *arm)
 {
     return (struct arm *)(void *)arm->rn__opaque;
+}
+
+/* Of a FUTURE arm; NULL: never ready. */
+static rn_future *
+future_of(const rn_arm *arm)
+{
+    return (rn_future *)(uintptr_t)arm->id;
 }
 
 /* One call of rn_select. */
@@ -139,6 +147,8 @@ prepare_arm(struct call *call, uint32_t i)
     } else if (arm->kind == RN_ARM_KIND_SCOPE) {
         struct rn_scope *scope = arm->data;
         in->lock = scope ? &scope->watch_lock : NULL;
+    } else if (arm->kind == RN_ARM_KIND_FUTURE) {
+        in->lock = future_of(arm) ? &future_of(arm)->lock : NULL;
     } else if (arm->kind == RN_ARM_KIND_AT) {
         rn_time at = (rn_time)arm->id;
         if (at < call->at || call->at_arm < 0) {
@@ -153,9 +163,9 @@ prepare_arm(struct call *call, uint32_t i)
 static void
 announce_slowly(const struct call *call, const void *site)
 {
-    static const enum rn__kind kinds[] = {RN__NONE,     RN__ARM_SEND,
-                                          RN__ARM_RECV, RN__ARM_JOIN,
-                                          RN__ARM_AT,   RN__ARM_SCOPE};
+    static const enum rn__kind kinds[] = {
+        RN__NONE,   RN__ARM_SEND,  RN__ARM_RECV,  RN__ARM_JOIN,
+        RN__ARM_AT, RN__ARM_SCOPE, RN__ARM_FUTURE};
     for (size_t i = 0; i < call->count; i++) {
         rn_arm *arm = &call->arms[i];
         struct rn__object *object = NULL;
@@ -169,6 +179,8 @@ announce_slowly(const struct call *call, const void *site)
             object = &task->object;
         else if (arm->kind == RN_ARM_KIND_SCOPE && arm->data)
             object = &((struct rn_scope *)arm->data)->object;
+        else if (arm->kind == RN_ARM_KIND_FUTURE && future_of(arm))
+            object = &future_of(arm)->object;
         rn__note(kinds[arm->kind], object, site);
     }
     rn__step(RN__SELECT, NULL, site);
@@ -205,6 +217,8 @@ ready(const struct call *call, rn_arm *arm)
                !joinable(in->task, arm->id) || in->task->ended;
     case RN_ARM_KIND_SCOPE:
         return arm->data && rn__scope_cancelled(arm->data);
+    case RN_ARM_KIND_FUTURE:
+        return future_of(arm) && rn__future_done(future_of(arm));
     case RN_ARM_KIND_AT:
         return (rn_time)arm->id <= rn__rt_now(call->rt);
     default:
@@ -239,6 +253,11 @@ perform(const struct call *call, rn_arm *arm)
     struct rn__waiter *wake = NULL;
     if (arm->kind == RN_ARM_KIND_JOIN) {
         arm->result = finish_join(call, arm);
+        return true;
+    }
+    if (arm->kind == RN_ARM_KIND_FUTURE) { /* it may be any error */
+        arm->result = rn__future_get(future_of(arm), arm->data);
+        unlock_all(call);
         return true;
     }
     arm->result = 0;
@@ -325,6 +344,8 @@ queue_all(const struct call *call)
         else if (arm->kind == RN_ARM_KIND_SCOPE)
             queue_arm(&((struct rn_scope *)arm->data)->watchers, NULL, arm,
                       (int)i, call->self);
+        else if (arm->kind == RN_ARM_KIND_FUTURE)
+            queue_arm(&future_of(arm)->queue, NULL, arm, (int)i, call->self);
         else
             queue_arm(&in->task->joiners, NULL, arm, (int)i, call->self);
     }
@@ -464,7 +485,7 @@ look_over(const rn_arm *arms, size_t count, unsigned flags, const void *site)
         return kinds;
     for (size_t i = 0; i < count; i++) {
         unsigned kind = arms[i].kind;
-        if (kind > RN_ARM_KIND_SCOPE)
+        if (kind > RN_ARM_KIND_FUTURE)
             return kinds;
         if (kind == RN_ARM_KIND_SEND)
             check_value(&arms[i], i, site);
