@@ -14,8 +14,8 @@
  *     rn_future_unref(future);
  *
  * A promise is completed once, with a value or with an error; one that is freed
- * before is broken: who waits gets -EPIPE. So a task that might end early does
- * rn_defer(free_promise, promise). Both sides live as long as one of them is
+ * before is broken: who waits gets -EPIPE. So a task that might end early gives
+ * it up in a deferred call. Both sides live as long as one of them is
  * needed: once a wait has returned the future may be given up, and once a
  * promise is completed it may be freed, whatever the other side does.
  */

@@ -22,5 +22,6 @@
 #include <runnel/task.h>
 #include <runnel/time.h>
 #include <runnel/waitgroup.h>
+#include <runnel/workgroup.h>
 
 #endif

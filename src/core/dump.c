@@ -80,6 +80,8 @@ purpose(enum rn__kind kind)
         return "to read ";
     case RN__WLOCK:
         return "to write ";
+    case RN__PLACE:
+        return "for a place in ";
     case RN__BARRIER:
         return "for the others at ";
     case RN__ACQUIRE:

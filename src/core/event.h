@@ -46,6 +46,7 @@
     X(BARRIER, "wait", "barrier")          \
     X(COMPLETE, "complete", "future")      \
     X(FUTURE, "wait", "future")            \
+    X(PLACE, "place in", "workgroup")      \
     X(COND_WAIT, "wait", "cond")           \
     X(COND_SIGNAL, "signal", "cond")       \
     X(COND_BROADCAST, "broadcast", "cond") \

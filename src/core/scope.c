@@ -189,6 +189,8 @@ rn__scope_unlist(struct rn__task *task)
     if (task->at_home & RN__HOME_KEEP)
         rn__list_append(&scope->ended, &task->sibling);
     rn__unlock(&scope->lock);
+    if (task->at_home & RN__HOME_PLACED)
+        scope->on_leave(scope->on_leave_arg);
 }
 
 /* What is cancelled later changes nothing. */
@@ -376,17 +378,23 @@ rn_scope_open(rn_time deadline, rn_scope **scope)
 }
 
 int
-rn_scope_open_with(const rn_scope_options *options, rn_scope **scope)
+rn__scope_open(struct rn__task *self, const rn_scope_options *options,
+               rn_scope **scope, const void *site)
 {
-    static const rn_scope_options defaults;
-    struct rn__task *self = rn__self_in("rn_scope_open_with");
-    rn__need(scope, "rn_scope_open_with", rn__site());
     if (!options)
-        options = &defaults;
+        return open_scope(self, RN_NEVER, NULL, scope, site);
     if (options->flags & ~(unsigned)RN_SCOPE_COLLECT)
         return -EINVAL;
     rn_time deadline = options->deadline ? options->deadline : RN_NEVER;
-    return open_scope(self, deadline, options, scope, rn__site());
+    return open_scope(self, deadline, options, scope, site);
+}
+
+int
+rn_scope_open_with(const rn_scope_options *options, rn_scope **scope)
+{
+    struct rn__task *self = rn__self_in("rn_scope_open_with");
+    rn__need(scope, "rn_scope_open_with", rn__site());
+    return rn__scope_open(self, options, scope, rn__site());
 }
 
 static void
@@ -526,16 +534,22 @@ body_failed(struct rn__task *self, struct rn_scope *scope, int body,
 }
 
 int
-rn_scope_close_with(rn_scope *scope, int body)
+rn__scope_close(struct rn__task *self, rn_scope *scope, int body,
+                const char *function, const void *site)
 {
-    struct rn__task *self = rn__self_in("rn_scope_close_with");
-    const void *site = rn__site();
-    check_innermost(self, scope, "rn_scope_close_with", site);
+    check_innermost(self, scope, function, site);
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     if (body < 0)
         body_failed(self, scope, body, site);
     int result = close_scope(self, scope, site);
     return result == 0 && body > 0 ? body : result;
+}
+
+int
+rn_scope_close_with(rn_scope *scope, int body)
+{
+    return rn__scope_close(rn__self_in("rn_scope_close_with"), scope, body,
+                           "rn_scope_close_with", rn__site());
 }
 
 int

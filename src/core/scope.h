@@ -40,6 +40,9 @@ struct rn_scope {
     const char *name;           /* for dumps; NULL: none */
     struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
+    /* A task leaves that is PLACED; before it is counted out. NULL: none is */
+    void (*on_leave)(void *arg);
+    void *on_leave_arg;
 };
 
 /* In live: the scope has a report or outcomes, so each task gets an index and
@@ -90,6 +93,11 @@ rn__cancel_check(const struct rn__task *self)
                : 0;
 }
 
+/* As rn_scope_open_with and rn_scope_close_with, called function at site. */
+int rn__scope_open(struct rn__task *self, const rn_scope_options *options,
+                   rn_scope **scope, const void *site);
+int rn__scope_close(struct rn__task *self, rn_scope *scope, int body,
+                    const char *function, const void *site);
 void rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
                     struct rn__task *owner);
 /* Cancel a scope and all below it; again is harmless. */

@@ -500,6 +500,8 @@ move(struct rn__task *self, struct rn_scope *from, struct rn_scope *to)
 {
     if (self->at_home & RN__HOME_LISTED)
         rn__scope_delist(self);
+    if (self->at_home & RN__HOME_PLACED)
+        from->on_leave(from->on_leave_arg);
     self->at_home &= RN__HOME_KEEP;
     self->known = true; /* who dumps it has the lock for its home */
     rn__scope_admit(to, self);

@@ -9,9 +9,7 @@
  * Refused: a word of free units that is taken by compare-and-swap; it saves a
  * store, and needs a lock for the queue all the same.
  */
-#include <runnel/sema.h>
-
-#include "core/core.h"
+#include "sync/sema.h"
 
 struct sema {
     struct rn__object object;
@@ -63,12 +61,12 @@ take(struct sema *s, uint64_t n)
 
 /* Under the lock, which it gives up. */
 __attribute__((noinline)) static int
-wait(struct sema *s, struct rn__task *self, uint64_t n, rn_time deadline,
-     const void *site)
+wait(struct sema *s, struct rn__task *self, enum rn__kind kind, uint64_t n,
+     rn_time deadline, const void *site)
 {
     struct rn__waiter waiter;
     struct rn__list woken;
-    rn__wait_open(self, RN__ACQUIRE, &s->object, site, true);
+    rn__wait_open(self, kind, &s->object, site, true);
     rn__wait_add(&s->queue, &waiter, self, 0, &n);
     rn__unlock(&s->lock);
     int result = rn__wait_park(self, deadline);
@@ -84,34 +82,25 @@ wait(struct sema *s, struct rn__task *self, uint64_t n, rn_time deadline,
 }
 
 int
-rn_sema_acquire(rn_sema *sema, size_t n, rn_time deadline)
+rn__sema_acquire(rn_sema *sema, struct rn__task *self, enum rn__kind kind,
+                 size_t n, rn_time deadline, const void *site)
 {
-    struct rn__task *self = rn__self_in("rn_sema_acquire");
-    const void *site = rn__site();
-    rn__need(sema, "rn_sema_acquire", site);
     struct sema *s = inner(sema);
-    rn__step(RN__ACQUIRE, &s->object, site);
-    if (n > s->size)
-        return -EINVAL;
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     rn__lock(&s->lock);
     bool taken = n == 0 || take(s, n);
     if (rn__unlikely(!taken && deadline != RN_NOW))
-        return wait(s, self, n, deadline, site);
+        return wait(s, self, kind, n, deadline, site);
     rn__unlock(&s->lock);
     return taken ? 0 : -EAGAIN;
 }
 
 void
-rn_sema_release(rn_sema *sema, size_t n)
+rn__sema_release(rn_sema *sema, size_t n, const void *site)
 {
-    rn__self_in("rn_sema_release");
-    const void *site = rn__site();
-    rn__need(sema, "rn_sema_release", site);
     struct sema *s = inner(sema);
     struct rn__list woken;
-    rn__step(RN__GIVE_BACK, &s->object, site);
     rn__lock(&s->lock);
     if (rn__unlikely(n > s->taken)) {
         rn__unlock(&s->lock);
@@ -126,4 +115,29 @@ rn_sema_release(rn_sema *sema, size_t n)
     serve(s, &woken);
     rn__unlock(&s->lock);
     rn__fire_all(&woken);
+}
+
+/* ---- public ------------------------------------------------------------- */
+
+int
+rn_sema_acquire(rn_sema *sema, size_t n, rn_time deadline)
+{
+    struct rn__task *self = rn__self_in("rn_sema_acquire");
+    const void *site = rn__site();
+    rn__need(sema, "rn_sema_acquire", site);
+    struct sema *s = inner(sema);
+    rn__step(RN__ACQUIRE, &s->object, site);
+    if (n > s->size)
+        return -EINVAL;
+    return rn__sema_acquire(sema, self, RN__ACQUIRE, n, deadline, site);
+}
+
+void
+rn_sema_release(rn_sema *sema, size_t n)
+{
+    rn__self_in("rn_sema_release");
+    const void *site = rn__site();
+    rn__need(sema, "rn_sema_release", site);
+    rn__step(RN__GIVE_BACK, &inner(sema)->object, site);
+    rn__sema_release(sema, n, site);
 }

@@ -82,6 +82,8 @@
 #define rn__scope_init modelled_scope_init
 #define rn__scope_pin modelled_scope_pin
 #define rn__scope_unpin modelled_scope_unpin
+#define rn__scope_close modelled_scope_close
+#define rn__scope_open modelled_scope_open
 #define rn__scopes_fini modelled_scopes_fini
 #define rn_scope_cancel modelled_public_scope_cancel
 #define rn_scope_close modelled_public_scope_close
