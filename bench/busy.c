@@ -88,3 +88,9 @@ bench_spawn_one_busy(uint64_t n)
 {
     return beside(bench_spawn_one, n);
 }
+
+uint64_t
+bench_rwmutex_read_busy(uint64_t n)
+{
+    return beside(bench_rwmutex_read, n);
+}

@@ -62,9 +62,9 @@ consumer(void *arg)
 }
 
 static uint64_t
-buffered(uint64_t n, size_t pairs)
+flow(uint64_t n, size_t pairs, size_t capacity)
 {
-    rn_chan *chan = bench_chan(128);
+    rn_chan *chan = bench_chan(capacity);
     struct flow in[4], out[4];
     uint64_t each = bench_share(n, pairs), items = 0, sum = 0;
     rn_scope *consumers = bench_open(), *producers = bench_open();
@@ -89,11 +89,71 @@ buffered(uint64_t n, size_t pairs)
 uint64_t
 bench_buffered_1p1c(uint64_t n)
 {
-    return buffered(n, 1);
+    return flow(n, 1, 128);
 }
 
 uint64_t
 bench_buffered_4p4c(uint64_t n)
 {
-    return buffered(n, 4);
+    return flow(n, 4, 128);
+}
+
+uint64_t
+bench_chan_4x4_0(uint64_t n)
+{
+    return flow(n, 4, 0);
+}
+
+uint64_t
+bench_chan_4x4_10(uint64_t n)
+{
+    return flow(n, 4, 10);
+}
+
+uint64_t
+bench_chan_4x4_100(uint64_t n)
+{
+    return flow(n, 4, 100);
+}
+
+uint64_t
+bench_handoff(uint64_t n)
+{
+    return flow(n, 1, 0);
+}
+
+uint64_t
+bench_buffered_same(uint64_t n)
+{
+    rn_chan *chan = bench_chan(1);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bench_send(chan, (int64_t)i);
+        sum += (uint64_t)bench_recv(chan);
+    }
+    rn_chan_unref(chan);
+    bench_check(sum == n * (n - 1) / 2, "sum of the items");
+    return n;
+}
+
+static int
+send_one(void *arg)
+{
+    bench_send(arg, 1);
+    return 0;
+}
+
+uint64_t
+bench_go_recv(uint64_t n)
+{
+    rn_chan *chan = bench_chan(0);
+    rn_scope *scope = bench_open();
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bench_go(scope, send_one, chan);
+        sum += (uint64_t)bench_recv(chan);
+    }
+    bench_close(scope);
+    rn_chan_unref(chan);
+    return sum;
 }

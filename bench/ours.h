@@ -17,20 +17,37 @@ uint64_t bench_skynet(uint64_t n);
 uint64_t bench_pingpong(uint64_t n);
 uint64_t bench_buffered_1p1c(uint64_t n);
 uint64_t bench_buffered_4p4c(uint64_t n);
+uint64_t bench_chan_4x4_0(uint64_t n);
+uint64_t bench_chan_4x4_10(uint64_t n);
+uint64_t bench_chan_4x4_100(uint64_t n);
+uint64_t bench_handoff(uint64_t n);
+uint64_t bench_buffered_same(uint64_t n);
+uint64_t bench_go_recv(uint64_t n);
 
 uint64_t bench_select2(uint64_t n);
 uint64_t bench_select8(uint64_t n);
 uint64_t bench_select2_ready(uint64_t n);
 uint64_t bench_select8_ready(uint64_t n);
 uint64_t bench_select_default(uint64_t n);
+uint64_t bench_select2_send(uint64_t n);
 
 uint64_t bench_mutex(uint64_t n);
 uint64_t bench_mutex_yield(uint64_t n);
+uint64_t bench_rwmutex_read(uint64_t n);
+uint64_t bench_rwmutex_write(uint64_t n);
+uint64_t bench_sema(uint64_t n);
+uint64_t bench_waitgroup(uint64_t n);
+uint64_t bench_once_done(uint64_t n);
+uint64_t bench_future(uint64_t n);
+uint64_t bench_barrier(uint64_t n);
+uint64_t bench_workgroup_1(uint64_t n);
 uint64_t bench_timer(uint64_t n);
+uint64_t bench_timer_fire(uint64_t n);
 uint64_t bench_timer100k(uint64_t n);
 uint64_t bench_blocking(uint64_t n);
 
 uint64_t bench_mutex_busy(uint64_t n);
+uint64_t bench_rwmutex_read_busy(uint64_t n);
 uint64_t bench_buffered_1p1c_busy(uint64_t n);
 uint64_t bench_pingpong_busy(uint64_t n);
 uint64_t bench_select8_busy(uint64_t n);

@@ -56,6 +56,41 @@ bench_select8(uint64_t n)
     return blocking(n, 8);
 }
 
+struct alternating {
+    rn_chan *chans[2];
+    uint64_t items;
+};
+
+static int
+alternate(void *arg)
+{
+    struct alternating *a = arg;
+    for (uint64_t i = 0; i < a->items; i++)
+        bench_send(a->chans[i & 1], (int64_t)i);
+    return 0;
+}
+
+uint64_t
+bench_select2_send(uint64_t n)
+{
+    struct alternating a = {{bench_chan(0), bench_chan(0)}, n};
+    int64_t value;
+    uint64_t sum = 0;
+    rn_arm arms[] = {RN_ARM_RECV(a.chans[0], &value),
+                     RN_ARM_RECV(a.chans[1], &value)};
+    rn_scope *scope = bench_open();
+    bench_go(scope, alternate, &a);
+    for (uint64_t i = 0; i < n; i++) {
+        bench_check(rn_select(arms, 2, 0, RN_NEVER) >= 0, "rn_select");
+        sum += (uint64_t)value;
+    }
+    bench_close(scope);
+    rn_chan_unref(a.chans[0]);
+    rn_chan_unref(a.chans[1]);
+    bench_check(sum == n * (n - 1) / 2, "sum of the messages");
+    return n;
+}
+
 /* Every channel holds its own index; what the select takes is put back. */
 static uint64_t
 ready(uint64_t n, size_t arms_count)

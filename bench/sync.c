@@ -1,4 +1,4 @@
-/* sync.c - benchmarks of the mutex, of timers and of blocking calls. */
+/* sync.c - benchmarks of locks, of what tasks wait for, and of timers. */
 #include "ours.h"
 
 #include <stdlib.h>
@@ -49,6 +49,151 @@ bench_mutex_yield(uint64_t n)
     return l.count;
 }
 
+/* ---- other locks -------------------------------------------------------- */
+
+uint64_t
+bench_rwmutex_read(uint64_t n)
+{
+    rn_rwmutex lock = RN_RWMUTEX_INIT;
+    volatile uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bench_check(rn_rwmutex_read_lock(&lock, RN_NEVER) == 0,
+                    "rn_rwmutex_read_lock");
+        count++;
+        rn_rwmutex_read_unlock(&lock);
+    }
+    return count;
+}
+
+uint64_t
+bench_rwmutex_write(uint64_t n)
+{
+    rn_rwmutex lock = RN_RWMUTEX_INIT;
+    volatile uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bench_check(rn_rwmutex_lock(&lock, RN_NEVER) == 0, "rn_rwmutex_lock");
+        count++;
+        rn_rwmutex_unlock(&lock);
+    }
+    return count;
+}
+
+uint64_t
+bench_sema(uint64_t n)
+{
+    rn_sema sema = RN_SEMA_INIT(10);
+    volatile uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        bench_check(rn_sema_acquire(&sema, 1, RN_NEVER) == 0,
+                    "rn_sema_acquire");
+        count++;
+        rn_sema_release(&sema, 1);
+    }
+    return count;
+}
+
+/* ---- wait for others ---------------------------------------------------- */
+
+uint64_t
+bench_waitgroup(uint64_t n)
+{
+    rn_waitgroup group = RN_WAITGROUP_INIT;
+    for (uint64_t i = 0; i < n; i++) {
+        rn_waitgroup_add(&group, 1);
+        rn_waitgroup_done(&group);
+    }
+    bench_check(rn_waitgroup_wait(&group, RN_NOW) == 0, "rn_waitgroup_wait");
+    return n;
+}
+
+static void
+count_one(void *arg)
+{
+    ++*(uint64_t *)arg;
+}
+
+uint64_t
+bench_once_done(uint64_t n)
+{
+    rn_once once = RN_ONCE_INIT;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++)
+        bench_check(rn_once_do(&once, count_one, &count, RN_NEVER) == 0,
+                    "rn_once_do");
+    bench_check(count == 1, "it ran once");
+    return n;
+}
+
+uint64_t
+bench_future(uint64_t n)
+{
+    uint64_t sum = 0, value;
+    for (uint64_t i = 0; i < n; i++) {
+        rn_promise *promise;
+        rn_future *future;
+        bench_check(rn_future_new(sizeof i, &promise, &future) == 0,
+                    "rn_future_new");
+        rn_promise_set(promise, &i);
+        rn_promise_free(promise);
+        bench_check(rn_future_wait(future, &value, RN_NEVER) == 0,
+                    "rn_future_wait");
+        sum += value;
+        rn_future_unref(future);
+    }
+    bench_check(sum == n * (n - 1) / 2, "sum of the values");
+    return n;
+}
+
+struct steps {
+    rn_barrier barrier;
+    uint64_t count;
+};
+
+static int
+step(void *arg)
+{
+    struct steps *s = arg;
+    for (uint64_t i = 0; i < s->count; i++)
+        bench_check(rn_barrier_wait(&s->barrier, RN_NEVER) >= 0,
+                    "rn_barrier_wait");
+    return 0;
+}
+
+uint64_t
+bench_barrier(uint64_t n)
+{
+    struct steps s = {RN_BARRIER_INIT(4), n};
+    rn_scope *scope = bench_open();
+    for (int i = 0; i < 4; i++)
+        bench_go(scope, step, &s);
+    bench_close(scope);
+    return n;
+}
+
+static int
+add_one(void *arg)
+{
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+uint64_t
+bench_workgroup_1(uint64_t n)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        rn_workgroup group;
+        bench_check(rn_workgroup_open(&group, 0, NULL) == 0,
+                    "rn_workgroup_open");
+        bench_check(rn_workgroup_go(&group, add_one, &count, RN_NEVER) == 0,
+                    "rn_workgroup_go");
+        bench_check(rn_workgroup_wait(&group, 0) == 0, "rn_workgroup_wait");
+    }
+    return count;
+}
+
+/* ---- timers ------------------------------------------------------------- */
+
 static rn_timer *
 timer(rn_time span)
 {
@@ -84,6 +229,19 @@ bench_timer100k(uint64_t n)
         rn_timer_free(live[i]);
     free(live);
     return stopped;
+}
+
+/* The channel is waited on before the time has come. */
+uint64_t
+bench_timer_fire(uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        rn_timer *one = timer(1);
+        bench_check(rn_chan_recv(rn_timer_chan(one), NULL, RN_NEVER) == 0,
+                    "rn_chan_recv");
+        rn_timer_free(one);
+    }
+    return n;
 }
 
 static int

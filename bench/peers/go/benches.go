@@ -17,19 +17,36 @@ var table = []bench{
 	{"skynet", skynet, 1000000, false},
 	{"pingpong", pingpong, 0, false},
 	{"pingpong_busy", beside(pingpong), 0, false},
-	{"buffered_1p1c", func(n int) int { return buffered(n, 1) }, 0, false},
-	{"buffered_1p1c_busy", beside(func(n int) int { return buffered(n, 1) }), 0, false},
-	{"buffered_4p4c", func(n int) int { return buffered(n, 4) }, 0, false},
+	{"buffered_1p1c", func(n int) int { return flow(n, 1, 128) }, 0, false},
+	{"buffered_1p1c_busy", beside(func(n int) int { return flow(n, 1, 128) }), 0, false},
+	{"buffered_4p4c", func(n int) int { return flow(n, 4, 128) }, 0, false},
+	{"chan_4x4_0", func(n int) int { return flow(n, 4, 0) }, 0, false},
+	{"chan_4x4_10", func(n int) int { return flow(n, 4, 10) }, 0, false},
+	{"chan_4x4_100", func(n int) int { return flow(n, 4, 100) }, 0, false},
+	{"handoff", func(n int) int { return flow(n, 1, 0) }, 0, false},
+	{"buffered_same", bufferedSame, 0, false},
+	{"go_recv", goRecv, 0, false},
 	{"select2", select2, 0, false},
 	{"select8", select8, 0, false},
 	{"select8_busy", beside(select8), 0, false},
+	{"select2_send", select2Send, 0, false},
 	{"select2_ready", select2Ready, 0, false},
 	{"select8_ready", select8Ready, 0, false},
 	{"select_default", selectDefault, 0, false},
 	{"mutex", mutex, 0, false},
 	{"mutex_busy", beside(mutex), 0, false},
 	{"mutex_yield", mutexYield, 0, false},
+	{"rwmutex_read", rwmutexRead, 0, false},
+	{"rwmutex_read_busy", beside(rwmutexRead), 0, false},
+	{"rwmutex_write", rwmutexWrite, 0, false},
+	{"sema", sema, 0, false},
+	{"waitgroup", waitgroup, 0, false},
+	{"once_done", onceDone, 0, false},
+	{"future", futures, 0, false},
+	{"barrier", barriers, 0, false},
+	{"workgroup_1", workgroup1, 0, false},
 	{"timer", timer, 0, false},
+	{"timer_fire", timerFire, 0, false},
 	{"timer100k", timer100k, 0, false},
 	{"sleepers10k", sleepers, 10000, true},
 	{"sleepers100k", sleepers, 100000, true},
@@ -149,8 +166,8 @@ func pingpong(n int) int {
 	return n
 }
 
-func buffered(n, pairs int) int {
-	c := make(chan int, 128)
+func flow(n, pairs, capacity int) int {
+	c := make(chan int, capacity)
 	var producers, consumers sync.WaitGroup
 	each := share(n, pairs)
 	items, sums := make([]int, pairs), make([]int, pairs)
