@@ -53,7 +53,7 @@ RN_API int rn_waitgroup_wait(rn_waitgroup *group, rn_time deadline);
  * deadline is RN_NOW.
  * Returns: 0: fn has run. -EAGAIN, -ETIMEDOUT, -ECANCELED: it still runs.
  * Order: what fn did is visible.
- * Panics: outside a task; if fn calls it on the same once.
+ * Panics: outside a task, unless fn has run; if fn calls it on the same once.
  */
 RN_API int rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg,
                       rn_time deadline);

@@ -77,14 +77,23 @@ wait(struct once *o, struct rn__task *self, const void *site, rn_time deadline)
     return result;
 }
 
-int
-rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
+/* Done, and nobody wants to be told that it is asked: the way it mostly is. */
+static inline bool
+is_done(const struct once *o)
 {
-    struct rn__task *self = rn__self_in("rn_once_do");
-    const void *site = rn__site();
-    rn__need(once, "rn_once_do", site);
+    /* relaxed: see rn__step; acquire: what fn did, partners with leave */
+    return !atomic_load_explicit(&rn__env_count, memory_order_relaxed) &&
+           atomic_load_explicit(&o->word, memory_order_acquire) == DONE;
+}
+
+__attribute__((noinline)) static int
+do_slowly(struct once *o, void (*fn)(void *arg), void *arg, rn_time deadline,
+          const void *site)
+{
+    struct rn__task *self = rn__self();
+    if (!self)
+        rn__outside("rn_once_do", site);
     rn__need(fn, "rn_once_do", site);
-    struct once *o = (struct once *)(void *)once->rn__opaque;
     rn__step(RN__ONCE, &o->object, site);
     uint32_t was = enter(o);
     if (was == DONE)
@@ -102,4 +111,13 @@ rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
     if (again)
         rn__panic_at(site, "rn_once_do inside its own function");
     return error ? error : wait(o, self, site, deadline);
+}
+
+int
+rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
+{
+    rn__need(once, "rn_once_do", rn__site());
+    struct once *o = (struct once *)(void *)once->rn__opaque;
+    return rn__likely(is_done(o)) ? 0
+                                  : do_slowly(o, fn, arg, deadline, rn__site());
 }

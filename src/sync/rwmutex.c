@@ -190,7 +190,8 @@ lock_slow(struct rwmutex *m, struct rn__task *self, enum rn__kind kind,
 
 /* ---- unlock ------------------------------------------------------------- */
 
-static void
+/* Out of line, so that who needs no queue saves no registers for it. */
+__attribute__((noinline)) static void
 read_unlock_slow(struct rwmutex *m, const void *site)
 {
     struct rn__list woken;
@@ -207,16 +208,10 @@ read_unlock_slow(struct rwmutex *m, const void *site)
     rn__fire_all(&woken);
 }
 
-/* The writer goes; readers stay in its place, who may be its own. */
-static void
-end_writing(struct rwmutex *m, uint32_t readers)
+__attribute__((noinline)) static void
+end_writing_slow(struct rwmutex *m, uint32_t readers)
 {
     struct rn__list woken;
-    uint32_t writer = WRITER;
-    set_holder(m, NULL);
-    /* release: partners with the acquire of the next owner */
-    if (rn__cas(&m->word, &writer, readers))
-        return;
     rn__list_init(&woken);
     lock_queue(m);
     uint32_t who = readers + let_readers_in(m, &woken);
@@ -224,6 +219,17 @@ end_writing(struct rwmutex *m, uint32_t readers)
         who = let_writer_in(m, &woken);
     unlock_queue(m, who);
     rn__fire_all(&woken);
+}
+
+/* The writer goes; readers stay in its place, who may be its own. */
+static void
+end_writing(struct rwmutex *m, uint32_t readers)
+{
+    uint32_t writer = WRITER;
+    set_holder(m, NULL);
+    /* release: partners with the acquire of the next owner */
+    if (!rn__cas(&m->word, &writer, readers))
+        end_writing_slow(m, readers);
 }
 
 /* ---- public ------------------------------------------------------------- */
