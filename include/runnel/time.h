@@ -1,4 +1,4 @@
-/* runnel/time.h - the clock, timers and tickers.
+/* runnel/time.h - the clock, timers and tickers, functions called at a time.
  *
  * A timer sends the time into its channel of capacity 1 when it expires; a
  * ticker does so again and again, at start + k * period without drift. A value
@@ -15,6 +15,7 @@
 #define RUNNEL_TIME_H
 
 #include <runnel/chan.h>
+#include <runnel/task.h>
 
 RN_BEGIN
 
@@ -63,6 +64,46 @@ RN_API int rn_timer_stop(rn_timer *timer);
  * Panics: outside a task.
  */
 RN_API int rn_timer_reset(rn_timer *timer, rn_time when, rn_time period);
+
+/* Run fn(arg) as a task of scope (NULL: the caller's innermost scope), but not
+ * before a point in time. Until then it takes a record of some 300 bytes, and
+ * no stack.
+ *
+ *     rn_task t;
+ *     rn_after_func(NULL, rn_after(RN_SEC), give_up, call, &t);
+ *     ...
+ *     if (rn_after_stop(t) == 0)
+ *         ...too late: give_up runs, has run, or was cancelled
+ *
+ * It is a task of the scope from the start: the scope waits for it when it
+ * closes, and a cancel of the scope ends it, without fn being called. As each
+ * has a task of its own, a slow fn delays no other. The handle (may be NULL) is
+ * for stop and reset, and as any task's for a join, as long as it has not
+ * ended.
+ *
+ * when: RN_NOW: at once; RN_NEVER: not before it is reset.
+ * Returns: as rn_go: 0, -ENOMEM, -ECANCELED: fn will not run.
+ * Order: what the caller did before is visible to fn.
+ * Panics: outside a task.
+ */
+RN_API int rn_after_func(rn_scope *scope, rn_time when, rn_task_fn *fn,
+                         void *arg, rn_task *task);
+
+/* Keep the function of rn_after_func from being called. Never waits.
+ *
+ * Returns: 1: it was not yet time, and fn will not be called. The task ends at
+ * once, with 0. 0: fn was or will be called, or the task was cancelled, or
+ * stopped before: nothing has happened.
+ * Panics: outside a task.
+ */
+RN_API int rn_after_stop(rn_task task);
+
+/* Move the time of rn_after_func. Never waits.
+ *
+ * Returns: 1: moved. 0: as of rn_after_stop, too late: nothing has happened.
+ * Panics: outside a task.
+ */
+RN_API int rn_after_reset(rn_task task, rn_time when);
 
 RN_END
 

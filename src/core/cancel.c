@@ -88,7 +88,7 @@ mark_below(struct rn_scope *first)
 static void
 wake(struct rn__task *task, uint32_t shields)
 {
-    if (rn__wait_cancel(task, shields))
+    if (rn__wait_cancel(task, shields) || rn__wait_cancel(task, RN__WAIT_BEGIN))
         rn__fire(task);
 }
 

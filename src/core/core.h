@@ -188,7 +188,8 @@ enum {
     RN__HOME_FAILED = 8,  /* its failure has been noted already */
     RN__HOME_BEGINS = 16, /* it has not, but will even if home is cancelled */
     RN__HOME_ITEM = 32,   /* it is in an item (par/) that has not waited yet */
-    RN__HOME_PLACED = 64  /* home wants to know when it leaves */
+    RN__HOME_LATE = 64,   /* it waited before it began (after.c) */
+    RN__HOME_PLACED = 128 /* home wants to know when it leaves */
 };
 
 /* Stack memory with a context made on it; sits at the top of that memory. */

@@ -55,6 +55,8 @@
     X(ONCE, "do", "once")                  \
     X(TIMER_START, "start", "timer")       \
     X(TIMER_STOP, "stop", "timer")         \
+    X(AFTER_STOP, "stop", "task")          \
+    X(AFTER_RESET, "reset", "task")        \
     X(CHAN_LEN, "length of", "chan")       \
     X(POLL, "poll cancel", "")             \
     X(CHOOSE, "choose", "choice")          \

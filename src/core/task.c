@@ -9,6 +9,8 @@
  */
 #include "core/core.h"
 
+#include "core/after.h"
+
 #include <runnel/time.h>
 #include <string.h>
 
@@ -353,7 +355,7 @@ rn__task_run(struct rn__task *task)
     /* Cancelled before it began: it does not begin. */
     int result = rn__unlikely(rn__cancel_near(task)) &&
                          !(task->at_home & RN__HOME_BEGINS)
-                     ? -ECANCELED
+                     ? rn__after_unbegun(task)
                      : task->fn(task->arg);
     struct rn__worker *worker = rn__worker_self();
     if (rn__unlikely(!worker || !rn__current(worker)))

@@ -152,7 +152,8 @@ finish(struct rn__rt *rt, struct rn__expired *out)
     while (out->tasks) {
         struct rn__task *task = out->tasks;
         out->tasks = task->next;
-        rn__prefetch(task->stack->ctx.sp);
+        if (rn__likely(task->stack != NULL)) /* it has begun */
+            rn__prefetch(task->stack->ctx.sp);
         rn__fire(task);
     }
     rn__fire_all(&out->waiters);

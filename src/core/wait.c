@@ -90,8 +90,8 @@ give_up(struct rn__task *self)
     return rn__cancel_check(self) && rn__wait_claim(self, -ECANCELED, true);
 }
 
-static void
-expire(struct rn__timer *timer, struct rn__expired *out)
+void
+rn__wait_expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn__task *task = rn__container_of(timer, struct rn__task, timer);
     if (rn__wait_claim(task, -ETIMEDOUT, false)) {
@@ -110,7 +110,7 @@ park_until(struct rn__task *self, rn_time deadline)
     struct rn__worker *worker = rn__worker_self();
     if (deadline <= worker->clock && rn__wait_claim(self, -ETIMEDOUT, false))
         return;
-    rn__timer_init(&self->timer, expire);
+    rn__timer_init(&self->timer, rn__wait_expire);
     rn__timer_start(&worker->timers, &self->timer, deadline, 0);
     rn__sched_park(self);
     rn__perturb();

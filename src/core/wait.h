@@ -7,8 +7,14 @@
 
 #include "core/core.h"
 
-/* task->wait; above these bits, how many shields the task has pushed. */
-enum { RN__WAIT_OPEN = 1, RN__WAIT_CANCELLABLE = 2, RN__SHIELD = 4 };
+/* task->wait; above these bits, how many shields the task has pushed; or BEGIN,
+ * if it waits before it has begun (after.c). */
+enum {
+    RN__WAIT_OPEN = 1,
+    RN__WAIT_CANCELLABLE = 2,
+    RN__SHIELD = 4,
+    RN__WAIT_BEGIN = 1 << 30
+};
 
 /* Open a wait of the calling task; may be claimed from now on. With
  * cancellable, a cancel claims it too. */
@@ -43,6 +49,9 @@ rn__wait_add(struct rn__list *queue, struct rn__waiter *waiter,
     waiter->sibling = NULL;
     rn__list_append(queue, &waiter->link);
 }
+
+/* What the timer of a wait does when it expires. */
+void rn__wait_expire(struct rn__timer *timer, struct rn__expired *out);
 
 /* Park until fired. Returns what the claimer set: an arm, -ETIMEDOUT (the
  * deadline passed), -ECANCELED. */

@@ -110,6 +110,7 @@
 #define rn__wait_any modelled_wait_any
 #define rn__wait_claim_all modelled_wait_claim_all
 #define rn__wait_claim_some modelled_wait_claim_some
+#define rn__wait_expire modelled_wait_expire
 #define rn__wait_forever modelled_wait_forever
 #define rn__wait_one modelled_wait_one
 #define rn__wait_park modelled_wait_park
