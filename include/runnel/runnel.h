@@ -19,8 +19,11 @@
 #include <runnel/sema.h>
 #include <runnel/shield.h>
 #include <runnel/sim.h>
+#include <runnel/stm.h>
 #include <runnel/task.h>
 #include <runnel/time.h>
+#include <runnel/tmvar.h>
+#include <runnel/tqueue.h>
 #include <runnel/waitgroup.h>
 #include <runnel/workgroup.h>
 

@@ -203,6 +203,35 @@ rn__add(_Atomic uint32_t *at, uint32_t value)
     return sum;
 }
 
+/* The same for 64 bits. */
+static inline bool
+rn__cas64(_Atomic uint64_t *at, uint64_t *expected, uint64_t value)
+{
+    if (rn__unlikely(!rn__window_enter()))
+        return atomic_compare_exchange_strong_explicit(
+            at, expected, value, memory_order_acq_rel, memory_order_acquire);
+    uint64_t old = atomic_load_explicit(at, memory_order_acquire);
+    bool same = old == *expected;
+    if (same)
+        atomic_store_explicit(at, value, memory_order_release);
+    else
+        *expected = old;
+    rn__window_leave();
+    return same;
+}
+
+static inline uint64_t
+rn__add64(_Atomic uint64_t *at, uint64_t value)
+{
+    if (rn__unlikely(!rn__window_enter()))
+        return atomic_fetch_add_explicit(at, value, memory_order_acq_rel) +
+               value;
+    uint64_t sum = atomic_load_explicit(at, memory_order_acquire) + value;
+    atomic_store_explicit(at, sum, memory_order_release);
+    rn__window_leave();
+    return sum;
+}
+
 /* This memory will be read soon. */
 static inline void
 rn__prefetch(const void *memory)

@@ -147,7 +147,7 @@ struct rn__waitinfo {
     _Atomic rn_time since;     /* coarse: worker's clock */
     const struct rn_arm *arms; /* of a select; valid while it waits, for who
                                   looks while the world stands still */
-    size_t arm_count;
+    size_t arm_count;          /* of a retry: the variables read */
 };
 
 /* ---- tasks -------------------------------------------------------------- */
@@ -182,7 +182,7 @@ struct rn__defer {
 
 /* What a task is to its home; own use. */
 enum {
-    RN__HOME_LISTED = 1,  /* in home->tasks */
+    RN__HOME_LISTED = 1,  /* in home->tasks, and not in a transaction */
     RN__HOME_KEEP = 2,    /* to be kept for a join */
     RN__HOME_COUNTED = 4, /* home wants to know how it ends */
     RN__HOME_FAILED = 8,  /* its failure has been noted already */
@@ -250,6 +250,7 @@ struct rn__task {
     int told_code;               /* written before told */
     uint32_t shield_top;         /* number of the last push in force; own use */
     uint32_t shield_last;        /* number of the last push; own use */
+    struct rn_tx *tx;            /* it is in a transaction's body; own use */
 };
 
 /* What core knows of a task that runs items of an operator (par/): whom to tell

@@ -90,6 +90,8 @@ purpose(enum rn__kind kind)
         return "for the end of ";
     case RN__SCOPE_CLOSE:
         return "for all tasks of ";
+    case RN__RETRY:
+        return "for a change of ";
     default:
         return "for ";
     }
@@ -116,6 +118,9 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         fprintf(out, "for time to pass");
     } else if (kind == RN__BLOCKING) {
         fprintf(out, "in a blocking call");
+    } else if (kind == RN__RETRY && !object) {
+        fprintf(out, "for ever: its transaction retries, and has read "
+                     "nothing");
     } else if (kind == RN__SELECT) {
         fprintf(out, "in select");
         if (still && task->info.arm_count) {
@@ -134,6 +139,8 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
             dump_scope_name(object, out);
         if (still)
             dump_holder(rt, object, out);
+        if (still && kind == RN__RETRY && task->info.arm_count > 1)
+            fprintf(out, " or %zu more", task->info.arm_count - 1);
     }
 }
 

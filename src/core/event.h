@@ -60,6 +60,11 @@
     X(CHAN_LEN, "length of", "chan")       \
     X(POLL, "poll cancel", "")             \
     X(CHOOSE, "choose", "choice")          \
+    X(TVAR_READ, "read", "tvar")           \
+    X(TVAR_WRITE, "write", "tvar")         \
+    X(COMMIT, "commit", "")                \
+    X(TVAR_SET, "set", "tvar")             \
+    X(RETRY, "retry", "tvar")              \
     X(BLOCKING, "blocking call", "")       \
     X(BLOCKING_END, "call done", "")       \
     X(PAR, "start", "par")                 \
@@ -71,6 +76,7 @@
     X(TIMEOUT, "timer wakes", "task")      \
     X(FIRE, "fires", "timer")              \
     X(EXPIRE, "deadline of", "scope")      \
+    X(RUN_AGAIN, "begins anew", "")        \
     X(VERDICT, "verdict", "")
 
 /* Kinds up to ANNOTATE_FIRST are operations and points where the schedule

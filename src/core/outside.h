@@ -57,10 +57,11 @@ rn__spin_learn(_Atomic uint32_t *misses, bool came)
 /* A part of a runtime that belongs to a folder above core; made by rn__alloc
  * when it is first used. */
 struct rn__annex {
-    /* For real, once no task is left: end its OS threads. */
+    /* For real, once no task is left: end its OS threads, or free all. */
     void (*end)(struct rn__annex *annex);
     /* Its statistics: a line, or further members of a JSON object. */
     void (*print)(const struct rn__annex *annex, bool json, FILE *out);
+    void *memory; /* that it lies in, to be freed; of the part's own use */
 };
 
 #endif

@@ -210,6 +210,9 @@ rn__rt_fini(struct rn__rt *rt)
         rn__free(rt, rt->workers[i].queue.fresh.tasks);
     }
     rn__free(rt, atomic_load(&rt->blocking));
+    struct rn__annex *stm = atomic_load(&rt->stm);
+    if (stm)
+        stm->end(stm);
     for (int k = 0; k < RN__SLABS; k++)
         rn__free(rt, atomic_load(&rt->slabs[k]));
     rn__stackpool_fini(&rt->pool);

@@ -150,6 +150,10 @@ rn__carriers_suspend(struct rn__task *self)
 __attribute__((noinline)) static void
 park_first(struct rn__task *self)
 {
+    if (self->tx) /* it counts as not listed, so that it comes here */
+        rn__panic_at(
+            atomic_load_explicit(&self->info.site, memory_order_relaxed),
+            "a wait inside the body of a transaction");
     if (self->at_home & RN__HOME_ITEM)
         rn__carriers_suspend(self);
     if (!(self->at_home & RN__HOME_LISTED))

@@ -98,6 +98,8 @@ wakes(enum rn__kind done, enum rn__kind wait)
         return done == RN__COND_SIGNAL || done == RN__COND_BROADCAST;
     case RN__GROUP_WAIT:
         return done == RN__GROUP_ADD;
+    case RN__RETRY:
+        return done == RN__TVAR_SET;
     default:
         return false;
     }
