@@ -139,6 +139,9 @@ void rn__tx_index(struct rn_tx *tx);
 bool rn__tx_reserve(struct rn_tx *tx, size_t bytes);
 /* Where the entry's new value is to be written; NULL: out of memory. */
 void *rn__tx_slot(struct rn_tx *tx, struct rn__tx_entry *entry);
+/* Whether all that was read still is so; when committing but for what is
+ * written, too: that is locked and has been compared. */
+bool rn__tx_valid(const struct rn_tx *tx, bool committing);
 /* A waiter for each entry. */
 bool rn__tx_reserve_waiters(struct rn_tx *tx);
 
@@ -183,6 +186,12 @@ rn__tx_add(struct rn_tx *tx, struct rn__tvar *tvar, uint64_t seen)
 
 /* Panics if a transaction waits for a variable that is to be freed. */
 void rn__tvar_check_idle(rn_tvar *tvar, const char *function, const void *site);
+/* Under LOCKED: give it a value; whether its value is another one. */
+void rn__tvar_store(const struct rn__tvar *v, const void *from);
+bool rn__tvar_differs(const struct rn__tvar *v, const void *from);
+
+/* ---- committing (stm_commit.c) ------------------------------------------ */
+
 /* Make its writes happen; false: a conflict, and none has. */
 bool rn__tx_commit(struct rn_tx *tx);
 /* Wait for a change of what was read: 0, -ETIMEDOUT, -ECANCELED; -ENOMEM. */

@@ -226,6 +226,29 @@ rn__tx_reserve_waiters(struct rn_tx *tx)
     return true;
 }
 
+/* Whether the variable still is as it was when read. */
+static bool
+unchanged(const struct rn__tx_entry *entry)
+{
+    /* acquire: what is looked at next is at least as new */
+    uint64_t word =
+        atomic_load_explicit(&entry->tvar->word, memory_order_acquire);
+    return (word & ~(uint64_t)RN__TVAR_WAITERS) == entry->seen;
+}
+
+bool
+rn__tx_valid(const struct rn_tx *tx, bool committing)
+{
+    for (uint32_t i = 0; i < tx->count; i++) {
+        const struct rn__tx_entry *entry = &tx->entries[i];
+        if (entry->seen == RN__TX_UNREAD || (committing && entry->slot))
+            continue;
+        if (!unchanged(entry))
+            return false;
+    }
+    return true;
+}
+
 /* ---- values ------------------------------------------------------------- */
 
 bool

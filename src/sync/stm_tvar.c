@@ -1,4 +1,4 @@
-/* sync/stm_tvar.c - transactional variables: reading, committing, waiting.
+/* sync/stm_tvar.c - transactional variables: made, read, written.
  *
  * A word has the version of its value, the clock of the commit that wrote it,
  * and two bits: LOCKED by a commit (or for a moment by a retry), and WAITERS.
@@ -85,7 +85,7 @@ load_value(const struct rn__tvar *v, char *to)
     size_t i = 0, words = in_words(v);
     const char *from = v->value;
     for (; i < words; i += 8) {
-        /* acquire: partners with store_value */
+        /* acquire: partners with rn__tvar_store */
         uint64_t piece = atomic_load_explicit(
             (const word_piece *)(const void *)(from + i), memory_order_acquire);
         memcpy(to + i, &piece, 8);
@@ -96,9 +96,10 @@ load_value(const struct rn__tvar *v, char *to)
 }
 
 /* Under LOCKED. */
-static void
-store_value(const struct rn__tvar *v, const char *from)
+void
+rn__tvar_store(const struct rn__tvar *v, const void *value)
 {
+    const char *from = value;
     size_t i = 0, words = in_words(v);
     char *to = v->value;
     for (; i < words; i += 8) {
@@ -114,9 +115,10 @@ store_value(const struct rn__tvar *v, const char *from)
 }
 
 /* Under LOCKED: whether the value is another one. */
-static bool
-differs(const struct rn__tvar *v, const char *from)
+bool
+rn__tvar_differs(const struct rn__tvar *v, const void *value)
 {
+    const char *from = value;
     size_t i = 0, words = in_words(v);
     const char *to = v->value;
     for (; i < words; i += 8) {
@@ -136,38 +138,13 @@ differs(const struct rn__tvar *v, const char *from)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Whether the variable still is as it was when read. */
-static bool
-unchanged(const struct rn__tx_entry *entry)
-{
-    /* acquire: what is looked at next is at least as new */
-    uint64_t word =
-        atomic_load_explicit(&entry->tvar->word, memory_order_acquire);
-    return (word & ~(uint64_t)RN__TVAR_WAITERS) == entry->seen;
-}
-
-/* Whether all that was read still is so; but for what the commit has locked,
- * which it has compared. */
-static bool
-valid(const struct rn_tx *tx, bool committing)
-{
-    for (uint32_t i = 0; i < tx->count; i++) {
-        const struct rn__tx_entry *entry = &tx->entries[i];
-        if (entry->seen == RN__TX_UNREAD || (committing && entry->slot))
-            continue;
-        if (!unchanged(entry))
-            return false;
-    }
-    return true;
-}
-
 /* Move the snapshot to now, if nothing that was read has changed. */
 static bool
 extend(struct rn_tx *tx)
 {
     /* acquire: as in rn__tx_begin; before the look at what was read */
     uint64_t now = atomic_load_explicit(&rn__stm_clock, memory_order_acquire);
-    if (!valid(tx, false))
+    if (!rn__tx_valid(tx, false))
         return false;
     tx->snapshot = now;
     return true;
@@ -197,7 +174,7 @@ read_value(struct rn_tx *tx, const struct rn__tvar *v, void *to, uint64_t *seen)
 {
     for (int spins = 0;;) {
         /* acquire: the value of this version; partners with the release in
-         * publish */
+         * publish (stm_commit.c) */
         uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
         if (rn__unlikely(word & RN__TVAR_LOCKED)) {
             rn__tvar_pause(&spins);
@@ -311,234 +288,4 @@ rn_tx_check(rn_tx *tx, int condition)
     if (tx->state != RN__TX_ACTIVE)
         return refuse(tx, "rn_tx_check", rn__site());
     return condition ? 0 : doom(tx, RN__TX_RETRY);
-}
-
-/* ---- committing --------------------------------------------------------- */
-
-/* How often to look at a lock before it counts as a conflict. */
-enum { LOOKS = 100 };
-
-/* Lock it, if it is as it was when read. Commits lock in any order, so none
- * waits for long while it holds a lock. */
-static bool
-lock(struct rn__tx_entry *entry)
-{
-    struct rn__tvar *v = entry->tvar;
-    int spins = 0;
-    /* relaxed: the lock looks again */
-    uint64_t word = atomic_load_explicit(&v->word, memory_order_relaxed);
-    for (;;) {
-        if (!(word & RN__TVAR_LOCKED)) {
-            if (entry->seen != RN__TX_UNREAD &&
-                (word & ~(uint64_t)RN__TVAR_WAITERS) != entry->seen)
-                return false;
-            /* acquire: the queue; release: all the same, as rn__cas64 is */
-            if (rn__cas64(&v->word, &word, word | RN__TVAR_LOCKED))
-                break;
-        } else if (spins < LOOKS) {
-            rn__tvar_pause(&spins);
-            word = atomic_load_explicit(&v->word, memory_order_relaxed);
-        } else {
-            return false;
-        }
-    }
-    entry->held = word;
-    return true;
-}
-
-/* Unlock and leave it as it was. */
-static void
-unlock(struct rn__tx_entry *entry)
-{
-    /* release: nothing but the queue, which is as it was */
-    atomic_store_explicit(&entry->tvar->word, entry->held,
-                          memory_order_release);
-}
-
-static void
-unlock_first(struct rn_tx *tx, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (tx->entries[i].slot)
-            unlock(&tx->entries[i]);
-}
-
-/* Lock all that is written; *changes: whether a value is another one. */
-static bool
-lock_all(struct rn_tx *tx, bool *changes)
-{
-    for (uint32_t i = 0; i < tx->count; i++) {
-        struct rn__tx_entry *entry = &tx->entries[i];
-        if (!entry->slot)
-            continue;
-        if (!lock(entry)) {
-            unlock_first(tx, i);
-            return false;
-        }
-        entry->changed =
-            differs(entry->tvar, (const char *)&tx->values[entry->slot - 1]);
-        *changes |= entry->changed;
-    }
-    return true;
-}
-
-/* Make one write visible; who waits for it goes to woken. */
-static void
-publish(struct rn_tx *tx, struct rn__tx_entry *entry, uint64_t version,
-        struct rn__list *woken)
-{
-    struct rn__tvar *v = entry->tvar;
-    if (!entry->changed) {
-        unlock(entry);
-        return;
-    }
-    store_value(v, (const char *)&tx->values[entry->slot - 1]);
-    if (rn__unlikely(entry->held & RN__TVAR_WAITERS))
-        rn__wait_claim_all(&v->queue, 0, woken);
-    /* release: value and queue; the last touch */
-    atomic_store_explicit(&v->word, version * RN__TVAR_VERSION,
-                          memory_order_release);
-}
-
-static bool
-commit(struct rn_tx *tx)
-{
-    struct rn__list woken;
-    uint64_t version = 0;
-    bool changes = false;
-    if (!lock_all(tx, &changes))
-        return false;
-    rn__perturb();
-    /* acquire, release: whoever has this clock as its snapshot finds our locks;
-     * partners with rn__tx_begin and extend */
-    if (changes)
-        version = rn__add64(&rn__stm_clock, 1);
-    rn__perturb();
-    /* With no other commit since the snapshot, all it has read is still so. */
-    if (version != tx->snapshot + 1 && !valid(tx, true)) {
-        unlock_first(tx, tx->count);
-        return false;
-    }
-    rn__list_init(&woken);
-    for (uint32_t i = 0; i < tx->count; i++)
-        if (tx->entries[i].slot)
-            publish(tx, &tx->entries[i], version, &woken);
-    if (rn__unlikely(!rn__list_empty(&woken)))
-        rn__fire_all(&woken);
-    return true;
-}
-
-/* Others are serial, or want to be: commit as one of them. */
-static bool
-commit_in_turn(struct rn_tx *tx, struct rn__stm *stm)
-{
-    rn__mutex_relock(&stm->serial, rn__self(), rn__site());
-    bool done = commit(tx);
-    rn__mutex_release(&stm->serial);
-    return done;
-}
-
-bool
-rn__tx_commit(struct rn_tx *tx)
-{
-    struct rn__stm *stm = rn__stm_of(tx->rt);
-    if (rn__unlikely(
-            atomic_load_explicit(&stm->serials, memory_order_relaxed)) &&
-        !tx->serial)
-        return commit_in_turn(tx, stm);
-    return commit(tx);
-}
-
-/* ---- waiting for a change ----------------------------------------------- */
-
-/* Lock it unless it has changed since it was read. */
-static bool
-lock_patiently(struct rn__tx_entry *entry, bool even_if_changed)
-{
-    struct rn__tvar *v = entry->tvar;
-    for (int spins = 0;;) {
-        /* relaxed: the lock looks again */
-        uint64_t word = atomic_load_explicit(&v->word, memory_order_relaxed);
-        entry->held = word & ~(uint64_t)RN__TVAR_WAITERS;
-        if (word & RN__TVAR_LOCKED)
-            rn__tvar_pause(&spins);
-        else if (!even_if_changed && entry->held != entry->seen)
-            return false;
-        /* acquire: the queue; partners with the release of the last lock */
-        else if (rn__cas64(&v->word, &word, word | RN__TVAR_LOCKED))
-            return true;
-    }
-}
-
-static void
-unlock_queue(struct rn__tx_entry *entry)
-{
-    struct rn__tvar *v = entry->tvar;
-    uint64_t waiters = rn__list_empty(&v->queue) ? 0 : RN__TVAR_WAITERS;
-    /* release: the queue */
-    atomic_store_explicit(&v->word, entry->held | waiters,
-                          memory_order_release);
-}
-
-/* Join the queues of all that was read; false: one has changed. */
-static bool
-enrol(struct rn_tx *tx, struct rn__task *self, uint32_t *count)
-{
-    for (uint32_t i = 0; i < tx->count; i++) {
-        struct rn__tx_entry *entry = &tx->entries[i];
-        *count = i;
-        if (entry->seen == RN__TX_UNREAD)
-            continue;
-        if (!lock_patiently(entry, false))
-            return false;
-        rn__wait_add(&entry->tvar->queue, &tx->waiters[i], self, 0, NULL);
-        unlock_queue(entry);
-    }
-    *count = tx->count;
-    return true;
-}
-
-static void
-leave(struct rn_tx *tx, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        struct rn__tx_entry *entry = &tx->entries[i];
-        if (entry->seen == RN__TX_UNREAD)
-            continue;
-        lock_patiently(entry, true);
-        rn__list_remove(&tx->waiters[i].link);
-        unlock_queue(entry);
-    }
-}
-
-static struct rn__object *
-first_read(const struct rn_tx *tx, size_t *count)
-{
-    struct rn__object *first = NULL;
-    *count = 0;
-    for (uint32_t i = tx->count; i-- > 0;)
-        if (tx->entries[i].seen != RN__TX_UNREAD) {
-            first = &tx->entries[i].tvar->object;
-            ++*count;
-        }
-    return first;
-}
-
-/* Each queue is joined while the variable is as it was read, and who changes it
- * later finds the WAITERS bit in the word it locks: no change is missed. */
-int
-rn__tx_wait(struct rn_tx *tx, struct rn__task *self, const void *site,
-            rn_time deadline)
-{
-    uint32_t count = 0;
-    int result = 0;
-    struct rn__object *first = first_read(tx, &self->info.arm_count);
-    rn__step(RN__RETRY, first, site);
-    if (!rn__tx_reserve_waiters(tx))
-        return -ENOMEM;
-    rn__wait_open(self, RN__RETRY, first, site, true);
-    if (enrol(tx, self, &count) || !rn__wait_claim(self, 0, false))
-        result = rn__wait_park(self, deadline);
-    leave(tx, count);
-    return result;
 }
