@@ -3,42 +3,36 @@
  *
  * A commit locks all it writes, moves the clock, looks again at what was read,
  * writes, wakes, unlocks. A retry locks one variable after the other for a
- * moment, to join its queue. Neither waits for a lock while it holds one, or
- * not for long; no task switch lies in between.
+ * moment, to join its queue. Neither waits for a lock while it holds one, and no
+ * task switch lies in between.
  */
 #include "sync/stm.h"
 
 /* ---- committing --------------------------------------------------------- */
 
-/* How often to look at a lock before it counts as a conflict. */
-enum { LOOKS = 100 };
+/* How often to begin locking anew before it counts as a conflict. */
+enum { ROUNDS = 16 };
 
-/* Lock it, if it is as it was when read. Commits lock in any order, so none
- * waits for long while it holds a lock. */
-static bool
+enum got { GOT_IT, BUSY, CHANGED };
+
+/* Lock it, if it is as it was when read. */
+static enum got
 lock(struct rn__tx_entry *entry)
 {
     struct rn__tvar *v = entry->tvar;
-    int spins = 0;
     /* relaxed: the lock looks again */
     uint64_t word = atomic_load_explicit(&v->word, memory_order_relaxed);
-    for (;;) {
-        if (!(word & RN__TVAR_LOCKED)) {
-            if (entry->seen != RN__TX_UNREAD &&
-                (word & ~(uint64_t)RN__TVAR_WAITERS) != entry->seen)
-                return false;
-            /* acquire: the queue; release: all the same, as rn__cas64 is */
-            if (rn__cas64(&v->word, &word, word | RN__TVAR_LOCKED))
-                break;
-        } else if (spins < LOOKS) {
-            rn__tvar_pause(&spins);
-            word = atomic_load_explicit(&v->word, memory_order_relaxed);
-        } else {
-            return false;
-        }
-    }
+    do {
+        if (word & RN__TVAR_LOCKED)
+            return BUSY;
+        if (entry->seen != RN__TX_UNREAD &&
+            (word & ~(uint64_t)RN__TVAR_WAITERS) != entry->seen)
+            return CHANGED;
+        /* acquire: value and queue; partners with the release of the last
+         * unlock */
+    } while (!rn__cas64(&v->word, &word, word | RN__TVAR_LOCKED));
     entry->held = word;
-    return true;
+    return GOT_IT;
 }
 
 /* Unlock and leave it as it was. */
@@ -58,23 +52,62 @@ unlock_first(struct rn_tx *tx, uint32_t count)
             unlock(&tx->entries[i]);
 }
 
-/* Lock all that is written; *changes: whether a value is another one. */
-static bool
-lock_all(struct rn_tx *tx, bool *changes)
+/* Lock all that is written; or none, and *at is the entry that failed. */
+static enum got
+try_all(struct rn_tx *tx, uint32_t *at)
 {
+    for (uint32_t i = 0; i < tx->count; i++) {
+        struct rn__tx_entry *entry = &tx->entries[i];
+        enum got got = entry->slot ? lock(entry) : GOT_IT;
+        if (rn__unlikely(got != GOT_IT)) {
+            unlock_first(tx, i);
+            *at = i;
+            return got;
+        }
+    }
+    return GOT_IT;
+}
+
+static void
+wait_for_unlock(const struct rn__tvar *v)
+{
+    int spins = 0;
+    /* relaxed: who locks looks again */
+    while (atomic_load_explicit(&v->word, memory_order_relaxed) &
+           RN__TVAR_LOCKED)
+        rn__tvar_pause(&spins);
+}
+
+/* Others lock in another order: so hold none while waiting for one. */
+static bool
+lock_all(struct rn_tx *tx)
+{
+    uint32_t at = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        enum got got = try_all(tx, &at);
+        if (rn__likely(got == GOT_IT))
+            return true;
+        if (got == CHANGED)
+            return false;
+        wait_for_unlock(tx->entries[at].tvar);
+    }
+    return false;
+}
+
+/* Whether a write is of another value than is there. */
+static bool
+compare_all(struct rn_tx *tx)
+{
+    bool changes = false;
     for (uint32_t i = 0; i < tx->count; i++) {
         struct rn__tx_entry *entry = &tx->entries[i];
         if (!entry->slot)
             continue;
-        if (!lock(entry)) {
-            unlock_first(tx, i);
-            return false;
-        }
         entry->changed =
             rn__tvar_differs(entry->tvar, &tx->values[entry->slot - 1]);
-        *changes |= entry->changed;
+        changes |= entry->changed;
     }
-    return true;
+    return changes;
 }
 
 /* Make one write visible; who waits for it goes to woken. */
@@ -100,10 +133,10 @@ commit(struct rn_tx *tx)
 {
     struct rn__list woken;
     uint64_t version = 0;
-    bool changes = false;
-    if (!lock_all(tx, &changes))
+    if (!lock_all(tx))
         return false;
     rn__perturb();
+    bool changes = compare_all(tx);
     /* acquire, release: whoever has this clock as its snapshot finds our locks;
      * partners with rn__tx_begin and extend */
     if (changes)
