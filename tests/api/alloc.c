@@ -136,6 +136,92 @@ part_blocking(void)
     CHECK_EQ(result, done);
 }
 
+/* Whatever fails, all of them have been counted as often. */
+enum { VARS = 24 };
+
+static int
+count_all(rn_tx *tx, void *arg)
+{
+    rn_tvar **vars = arg;
+    char value[64];
+    int e = 0;
+    for (int i = 0; i < VARS && e == 0; i++)
+        if ((e = rn_tvar_read(vars[i], tx, value)) == 0) {
+            value[0]++;
+            e = rn_tvar_write(vars[i], tx, value);
+        }
+    return e;
+}
+
+static int
+count_nested(rn_tx *tx, void *arg)
+{
+    int e = count_all(tx, arg);
+    return e < 0 ? e : rn_atomically(count_all, arg, RN_NOW);
+}
+
+static int
+count_and_retry(rn_tx *tx, void *arg)
+{
+    int e = count_all(tx, arg);
+    return e < 0 ? e : rn_tx_retry(tx);
+}
+
+struct counted {
+    rn_tvar **vars;
+    char first;
+};
+
+static int
+all_equal(rn_tx *tx, void *arg)
+{
+    struct counted *c = arg;
+    char value[64];
+    for (int i = 0; i < VARS; i++) {
+        int e = rn_tvar_read(c->vars[i], tx, value);
+        if (e < 0)
+            return e;
+        if (i == 0)
+            c->first = value[0];
+        CHECK_EQ(value[0], c->first);
+    }
+    return 0;
+}
+
+static void
+part_stm(void)
+{
+    rn_tvar *vars[VARS] = {NULL};
+    struct counted counted = {vars, 0};
+    int all = 1, done = 0;
+    for (int i = 0; i < VARS; i++)
+        all = worked(rn_tvar_new(64, NULL, &vars[i])) && all;
+    if (all) {
+        done += worked(rn_atomically(count_all, vars, RN_NEVER));
+        done += 2 * worked(rn_atomically(count_nested, vars, RN_NEVER));
+        int e = rn_atomically(count_and_retry, vars, rn_now());
+        CHECK(e == -ETIMEDOUT || e == -ENOMEM);
+        failures += e == -ENOMEM;
+        if (worked(rn_atomically(all_equal, &counted, RN_NEVER)))
+            CHECK_EQ(counted.first, done);
+    }
+    for (int i = 0; i < VARS; i++)
+        rn_tvar_free(vars[i]);
+}
+
+static void
+part_tqueue(void)
+{
+    rn_tqueue *q = NULL;
+    rn_tmvar *m = NULL;
+    if (!worked(rn_tqueue_new(8, 3, &q)))
+        CHECK(q == NULL);
+    if (!worked(rn_tmvar_new(8, NULL, &m)))
+        CHECK(m == NULL);
+    rn_tqueue_free(q);
+    rn_tmvar_free(m);
+}
+
 static int
 body(void *arg)
 {
@@ -148,6 +234,8 @@ body(void *arg)
         part_scopes();
         part_timers();
         part_blocking();
+        part_stm();
+        part_tqueue();
         CHECK_EQ(rn_sleep(RN_US), 0);
     }
     return 0;
