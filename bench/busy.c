@@ -94,3 +94,15 @@ bench_rwmutex_read_busy(uint64_t n)
 {
     return beside(bench_rwmutex_read, n);
 }
+
+uint64_t
+bench_stm_read4_busy(uint64_t n)
+{
+    return beside(bench_stm_read4, n);
+}
+
+uint64_t
+bench_stm_update2_busy(uint64_t n)
+{
+    return beside(bench_stm_update2, n);
+}

@@ -46,6 +46,15 @@ uint64_t bench_timer_fire(uint64_t n);
 uint64_t bench_timer100k(uint64_t n);
 uint64_t bench_blocking(uint64_t n);
 
+uint64_t bench_stm_read4(uint64_t n);
+uint64_t bench_stm_update2(uint64_t n);
+uint64_t bench_stm_bank(uint64_t n);
+uint64_t bench_stm_bank_mutex(uint64_t n);
+uint64_t bench_stm_counter(uint64_t n);
+uint64_t bench_stm_retry(uint64_t n);
+
+uint64_t bench_stm_read4_busy(uint64_t n);
+uint64_t bench_stm_update2_busy(uint64_t n);
 uint64_t bench_mutex_busy(uint64_t n);
 uint64_t bench_rwmutex_read_busy(uint64_t n);
 uint64_t bench_buffered_1p1c_busy(uint64_t n);

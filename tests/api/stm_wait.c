@@ -320,15 +320,14 @@ enum { MANY = 60 };
 struct crowd {
     struct cell cells[MANY];
     rn_chan *began;
-    atomic_int over;
-    int runs;
+    atomic_int over, runs;
 };
 
 static int
 add_to_all(rn_tx *tx, void *arg)
 {
     struct crowd *c = arg;
-    c->runs++;
+    atomic_fetch_add(&c->runs, 1);
     for (int i = 0; i < MANY; i++) {
         int e = add_one(tx, &c->cells[i]);
         if (e < 0)
@@ -362,9 +361,9 @@ API_TEST_SCHEDULES(stm_long_transaction_is_not_starved, 50)
     for (int i = 0; i < 3; i++)
         recv_int(c.began);
     for (int i = 0; i < 3; i++) {
-        c.runs = 0;
+        atomic_store(&c.runs, 0);
         commit(add_to_all, &c);
-        CHECK_LE(c.runs, 8 + 4); /* the patience, and one a worker */
+        CHECK_LE(atomic_load(&c.runs), 8 + 4); /* the patience, and one a worker */
     }
     atomic_store(&c.over, 1);
     CHECK_EQ(rn_scope_close(s), 0);
