@@ -159,11 +159,19 @@ rn__tx_hash(const struct rn__tvar *tvar)
                       32);
 }
 
+/* Its bit in the filter. */
+static inline uint64_t
+rn__tx_bit(const struct rn__tvar *tvar)
+{
+    return (uint64_t)1 << (rn__tx_hash(tvar) >> 26);
+}
+
 static inline struct rn__tx_entry *
 rn__tx_find(struct rn_tx *tx, const struct rn__tvar *tvar)
 {
-    uint64_t bit = (uint64_t)1 << (rn__tx_hash(tvar) >> 26);
-    return rn__likely(!(tx->filter & bit)) ? NULL : rn__tx_search(tx, tvar);
+    return rn__likely(!(tx->filter & rn__tx_bit(tvar)))
+               ? NULL
+               : rn__tx_search(tx, tvar);
 }
 
 /* Add an entry; NULL: out of memory. */
@@ -176,7 +184,7 @@ rn__tx_add(struct rn_tx *tx, struct rn__tvar *tvar, uint64_t seen)
     entry->tvar = tvar;
     entry->seen = seen;
     entry->slot = 0;
-    tx->filter |= (uint64_t)1 << (rn__tx_hash(tvar) >> 26);
+    tx->filter |= rn__tx_bit(tvar);
     if (rn__unlikely(tx->count > RN__TX_FEW))
         rn__tx_index(tx);
     return entry;

@@ -230,21 +230,47 @@ read_shared(struct rn_tx *tx, struct rn__tvar *v, struct rn__tx_entry *entry,
     return 0;
 }
 
-int
-rn_tvar_read(rn_tvar *tvar, rn_tx *tx, void *value)
+/* After the step: any variable in any state. */
+__attribute__((noinline)) static int
+read_slowly(rn_tvar *tvar, rn_tx *tx, void *value, const void *site)
 {
-    const void *site = rn__site();
     struct rn__tvar *v = rn__tvar_inner(tvar);
-    rn__need(tvar, "rn_tvar_read", site);
-    rn__need(tx, "rn_tvar_read", site);
     check_size(v, "rn_tvar_read", site);
-    rn__step(RN__TVAR_READ, &v->object, site);
     if (rn__unlikely(tx->state != RN__TX_ACTIVE))
         return refuse(tx, "rn_tvar_read", site);
     struct rn__tx_entry *entry = rn__tx_find(tx, v);
     if (rn__likely(!entry || !entry->slot))
         return read_shared(tx, v, entry, value);
     memcpy(value, &tx->values[entry->slot - 1], v->bytes);
+    return 0;
+}
+
+/* In line, one of the first reads of a word that is as old as the snapshot. */
+int
+rn_tvar_read(rn_tvar *tvar, rn_tx *tx, void *value)
+{
+    struct rn__tvar *v = rn__tvar_inner(tvar);
+    rn__need(tvar, "rn_tvar_read", rn__site());
+    rn__need(tx, "rn_tvar_read", rn__site());
+    rn__step(RN__TVAR_READ, &v->object, rn__site());
+    uint64_t bit = rn__tx_bit(v);
+    if (rn__unlikely(tx->state != RN__TX_ACTIVE || !is_word(v) ||
+                     (tx->filter & bit) || tx->count >= RN__TX_FEW))
+        return read_slowly(tvar, tx, value, rn__site());
+    /* as in read_value */
+    uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
+    uint64_t got = atomic_load_explicit((const word_piece *)v->value,
+                                        memory_order_acquire);
+    uint64_t after = atomic_load_explicit(&v->word, memory_order_relaxed);
+    if (rn__unlikely(word != after || (word & RN__TVAR_LOCKED) ||
+                     word / RN__TVAR_VERSION > tx->snapshot))
+        return read_slowly(tvar, tx, value, rn__site());
+    struct rn__tx_entry *entry = &tx->entries[tx->count++];
+    entry->tvar = v;
+    entry->seen = word & ~(uint64_t)RN__TVAR_WAITERS;
+    entry->slot = 0;
+    tx->filter |= bit;
+    memcpy(value, &got, sizeof got);
     return 0;
 }
 
