@@ -3,8 +3,8 @@
  *
  * A commit locks all it writes, moves the clock, looks again at what was read,
  * writes, wakes, unlocks. A retry locks one variable after the other for a
- * moment, to join its queue. Neither waits for a lock while it holds one, and no
- * task switch lies in between.
+ * moment, to join its queue. Neither waits for a lock while it holds one, and
+ * no task switch lies in between.
  */
 #include "sync/stm.h"
 

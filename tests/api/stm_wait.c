@@ -363,7 +363,8 @@ API_TEST_SCHEDULES(stm_long_transaction_is_not_starved, 50)
     for (int i = 0; i < 3; i++) {
         atomic_store(&c.runs, 0);
         commit(add_to_all, &c);
-        CHECK_LE(atomic_load(&c.runs), 8 + 4); /* the patience, and one a worker */
+        /* the patience, and one a worker */
+        CHECK_LE(atomic_load(&c.runs), 8 + 4);
     }
     atomic_store(&c.over, 1);
     CHECK_EQ(rn_scope_close(s), 0);
