@@ -78,8 +78,6 @@ BENCHES = [
         ("parked_left", "left_bytes", "bytes", 1),
         ("spawn_parked", "spawn_ns", "ns", 1),
         ("wake_all", "ns", "ns", 1))),
-    Bench("par_mass_cancel", runs=5, figures=(
-        ("par_mass_cancel", "all_ms", "ms", 1),)),
     Bench("unstarted_bytes", (1,), runs=3,
           figures=(("unstarted_bytes", "bytes", "bytes", 1),)),
     Bench("stacks_setup", (1,), runs=3, limit=300,
@@ -148,7 +146,6 @@ BARS = {
     "unstarted_bytes": {1: (None, 128)},
     "stacks_setup": {1: (1.6, 0.25)},
     "wake_all": {1: (500, 300), 2: (500, 300)},
-    "par_mass_cancel": {1: (50, 50), 2: (50, 50)},
     "blocking": {1: (15000, 10000), 2: (15000, 10000)},
     TWO_VS_ONE: {2: (1.2, 1.05)},
     "idle_wakeups": {1: (0, 0), 2: (0, 0)},

@@ -93,7 +93,7 @@ rn_after_func(rn_scope *scope, rn_time when, rn_task_fn *fn, void *arg,
     struct rn__worker *worker = rn__worker_self();
     const void *site = rn__site();
     rn__need(fn, "rn_after_func", site);
-    struct rn__task *task = rn__task_make(self->rt, fn, arg, site);
+    struct rn__task *task = rn__task_make(fn, arg, site);
     if (!task)
         return -ENOMEM;
     /* relaxed: for dumps */

@@ -182,7 +182,7 @@ struct rn__defer {
 
 /* What a task is to its home; own use. */
 enum {
-    RN__HOME_LISTED = 1,  /* in home->tasks, and not in a transaction */
+    RN__HOME_LISTED = 1,  /* in home->tasks, and in no transaction */
     RN__HOME_KEEP = 2,    /* to be kept for a join */
     RN__HOME_COUNTED = 4, /* home wants to know how it ends */
     RN__HOME_FAILED = 8,  /* its failure has been noted already */
@@ -240,9 +240,9 @@ struct rn__task {
     struct rn__timer timer;     /* of its wait */
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
-    const void *spawn_site; /* stored and, by dumps, read atomically */
-    uint32_t atomic_depth;  /* simulator: not preempted */
-    uint32_t index;         /* in order of spawn, if COUNTED */
+    const void *spawn_site;     /* stored and, by dumps, read atomically */
+    uint32_t atomic_depth;      /* simulator: not preempted */
+    uint32_t index;             /* in order of spawn, if COUNTED */
     struct rn_scope *outer; /* the outermost it has opened, if a cancel of the
                                task goes on to it; home->lock */
     struct rn__carrier *carrier; /* of the innermost operator it runs items of;
@@ -362,7 +362,7 @@ struct rn__counters {
 
 /* How long a worker's tasks run between switches, and what follows from that
  * (sched.c, PACE). */
-struct rn__pace {
+struct rn__worker_pace {
     _Atomic uint32_t rounds; /* left until the next look at clock and global
                                 queue */
     uint32_t given;          /* rounds between the last look and the next */
@@ -379,7 +379,7 @@ struct rn__worker {
                                            relaxed: own use, and dumps */
     struct rn__stack *left;             /* whom we have just left; NULL: come
                                            to poke */
-    struct rn__pace pace;
+    struct rn__worker_pace pace;
     uint32_t slot_run;       /* times in a row the slot was taken */
     uint32_t fresh_run;      /* takes since something fresh was taken */
     uint32_t fresh_deep;     /* newest ones taken since the oldest was */
@@ -464,10 +464,12 @@ struct rn__rt {
 
     _Atomic(struct rn__outside *) outside; /* posted, last first */
     _Atomic uint32_t outside_due;          /* expected, not arrived yet */
-    _Atomic uint32_t posting;     /* other threads that post (hold.c) */
-    _Atomic uint32_t watching;    /* workers that spin for what is posted */
-    _Atomic uint32_t spin_misses; /* of watching, in a row; outside.h */
-    bool may_spin;                /* there is more than one CPU */
+    _Atomic uint32_t posting;        /* other threads that post (hold.c) */
+    _Atomic uint32_t watching;       /* workers that spin for what is posted */
+    _Atomic uint32_t spin_misses;    /* of watching, in a row; outside.h */
+    _Atomic(struct rn__annex *) stm; /* transactions; set under lock. NULL: no
+                                        transaction yet */
+    bool may_spin;                   /* there is more than one CPU */
     _Atomic(struct rn__annex *) blocking; /* the blocking pool; set under
                                              lock. NULL: no call yet */
     struct rn__task *lender; /* env: current is NULL because a blocking call

@@ -152,8 +152,7 @@ reserve(struct rn__par *op)
 static void
 spawn(struct rn__par *op, bool offer)
 {
-    struct rn__rt *rt = rn__rt_self();
-    struct rn__task *task = rn__task_make(rt, rn__par_carry, op, op->site);
+    struct rn__task *task = rn__task_make(rn__par_carry, op, op->site);
     const char *name = op->options->name;
     if (task) {
         /* relaxed: for dumps */

@@ -46,7 +46,7 @@ static int
 spawn(struct rn_scope *scope, rn_task_fn *fn, void *arg, const void *site)
 {
     struct rn__worker *worker = rn__worker_self();
-    struct rn__task *task = rn__task_make(worker->rt, fn, arg, site);
+    struct rn__task *task = rn__task_make(fn, arg, site);
     if (rn__unlikely(!task))
         return -ENOMEM;
     /* relaxed: for dumps */

@@ -8,7 +8,7 @@
 #include "machine.h"
 
 static struct rn__task *task_make(void);
-#define rn__task_make(rt, fn, arg, site) ((void)(rt), task_make())
+#define rn__task_make(fn, arg, site) task_make()
 #define rn__task_free(task) ((void)(task))
 #undef rn__sched_offer
 #define rn__sched_offer(task) rn__sched_ready(task)
