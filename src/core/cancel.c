@@ -111,8 +111,10 @@ wake_tasks(struct rn_scope *scope)
     rn__lock(&scope->lock);
     if (scope->owner)
         wake(scope->owner, scope->shields);
-    rn__list_each (node, &scope->tasks)
+    rn__list_each (node, &scope->tasks) {
+        rn__prefetch(rn__container_of(node->next, struct rn__task, sibling));
         wake(rn__container_of(node, struct rn__task, sibling), 0);
+    }
     rn__unlock(&scope->lock);
 }
 

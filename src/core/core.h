@@ -623,6 +623,8 @@ const char *rn__options_stats(void);
 int rn__options_apply(const rn_options *options, struct rn__stackpool *pool);
 /* Run it for real on the calling thread and others. */
 int rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg);
+/* A run is over: each task has ended, each deferred call was made. */
+void rn__rt_check_counts(const struct rn__rt *rt);
 void rn__rt_stats(struct rn__rt *rt, rn_stats *stats);
 rn_time rn__rt_now(struct rn__rt *rt);
 

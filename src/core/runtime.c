@@ -241,6 +241,22 @@ result_of(struct rn__rt *rt)
     return rt->root.error ? rt->root.error : rt->main_result;
 }
 
+void
+rn__rt_check_counts(const struct rn__rt *rt)
+{
+    uint64_t made = 0, ended = 0, deferred = 0, finalized = 0;
+    for (int i = 0; i < rt->worker_count; i++) {
+        const struct rn__counters *c = &rt->workers[i].count;
+        /* relaxed: all workers have ended */
+        made += atomic_load_explicit(&c->tasks, memory_order_relaxed);
+        ended += atomic_load_explicit(&c->ended, memory_order_relaxed);
+        deferred += atomic_load_explicit(&c->deferred, memory_order_relaxed);
+        finalized += atomic_load_explicit(&c->finalized, memory_order_relaxed);
+    }
+    rn__assert(made == ended);
+    rn__assert(deferred == finalized);
+}
+
 static void
 add_lateness(rn_stats *stats, const struct rn__counters *c)
 {
@@ -430,6 +446,8 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
             drop_stacks(rt->workers[i].stacks);
         drop_stacks(rt->stacks);
         rn__task_each(rt, drop_stack_of, NULL); /* of a deadlock */
+        if (!error && !rt->deadlocked)
+            rn__rt_check_counts(rt);
         if (!error)
             error = result_of(rt);
         rn__rt_fini(rt);

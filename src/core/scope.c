@@ -128,9 +128,9 @@ rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
 static void
 give_up(struct rn_scope *scope)
 {
-    rn__lock(&scope->lock);
-    scope->gave_up = true;
-    rn__unlock(&scope->lock);
+    /* relaxed: read once all have left */
+    if (!atomic_load_explicit(&scope->gave_up, memory_order_relaxed))
+        atomic_store_explicit(&scope->gave_up, true, memory_order_relaxed);
 }
 
 /* Who gives up because it alone was told to has done what it should. */
@@ -447,7 +447,9 @@ status(const struct rn_scope *scope)
         return scope->error;
     if (scope->end_reason == RN__CANCEL_DEADLINE)
         return -ETIMEDOUT;
-    return scope->gave_up ? -ECANCELED : 0;
+    return atomic_load_explicit(&scope->gave_up, memory_order_relaxed)
+               ? -ECANCELED
+               : 0;
 }
 
 /* Nobody else is at it any more. */

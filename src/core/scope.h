@@ -24,7 +24,7 @@ struct rn_scope {
     struct rn__list watchers;   /* selects; watch_lock */
     struct rn__waiter *closer;  /* who waits in close; set before its part of
                                    live is given up */
-    bool gave_up;               /* a task ended -ECANCELED; lock */
+    _Atomic bool gave_up;       /* a task ended -ECANCELED, and should not */
     bool collects;              /* a failure cancels nothing */
     _Atomic bool expired;       /* the deadline has passed once; written under
                                    the lock of its timer's home */

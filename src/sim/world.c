@@ -494,6 +494,8 @@ rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
     struct rn__task *task;
     while (!error && !world->over && (task = next(rt)))
         rn__sched_enter(worker, task);
+    if (!error && world->verdict == RN_SIM_PASS && rt->root.live == 0)
+        rn__rt_check_counts(rt);
     int result = error ? error : result_of(rt);
     if (world->judge_result && result < 0 && world->verdict == RN_SIM_PASS) {
         world->verdict = RN_SIM_FAILED;

@@ -108,6 +108,42 @@ part_scopes(void)
     CHECK_EQ(rn_task_count(), before);
 }
 
+/* A failure and a handle: what there is no memory for is dropped, or refused. */
+static void
+count_drop(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static int
+fail_with(void *drops)
+{
+    return rn_fail(-EIO, drops, count_drop);
+}
+
+static void
+part_failures(void)
+{
+    int drops = 0;
+    rn_report r = RN_REPORT_INIT;
+    rn_scope_options options = {.report = &r};
+    rn_scope_handle *handle = NULL;
+    rn_scope *s;
+    if (!worked(rn_scope_open_with(&options, &s)))
+        return;
+    int e = rn_scope_hold(s, &handle);
+    CHECK_EQ(worked(e), handle != NULL);
+    bool spawned =
+        handle && worked(rn_scope_handle_go(handle, fail_with, &drops));
+    rn_scope_handle_release(handle);
+    CHECK_EQ(rn_scope_close(s), spawned ? -EIO : 0);
+    CHECK_EQ(r.count, spawned);
+    if (spawned)
+        CHECK_EQ(drops, r.failures[0].payload == NULL);
+    rn_report_fini(&r);
+    CHECK_EQ(drops, spawned);
+}
+
 static void
 part_timers(void)
 {
@@ -232,6 +268,7 @@ body(void *arg)
         part_channels((size_t)i * 3);
         part_select();
         part_scopes();
+        part_failures();
         part_timers();
         part_blocking();
         part_stm();

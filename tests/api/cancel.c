@@ -325,7 +325,7 @@ poll_busily(struct things *t)
 }
 
 static int (*const points[])(struct things *) = {
-    try_send, try_recv,        try_select, try_lock,     try_cond,  try_group,
+    try_send, try_recv,       try_select, try_lock,     try_cond,  try_group,
     try_join, try_timed_join, try_sleep,  try_blocking, try_yield, poll_busily,
 };
 enum { POINTS = sizeof points / sizeof points[0] };

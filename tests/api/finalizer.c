@@ -368,4 +368,3 @@ RULE_TEST(finalizer_R14_bracket_is_not_entered_when_cancelled)
     CHECK_EQ(rn_bracket(NULL, use, release, &b), 3);
     CHECK_STR(b.text, "ur");
 }
-

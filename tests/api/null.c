@@ -26,6 +26,23 @@ PANICS_ON_NULL(timer_stop, "rn_timer_stop", rn_timer_stop(NULL))
 PANICS_ON_NULL(timer_reset, "rn_timer_reset", rn_timer_reset(NULL, 0, 0))
 PANICS_ON_NULL(scope_cancel, "rn_scope_cancel", rn_scope_cancel(NULL))
 PANICS_ON_NULL(scope_close, "rn_scope_close", rn_scope_close(NULL))
+PANICS_ON_NULL(scope_cancel_with, "rn_scope_cancel_with",
+               rn_scope_cancel_with(NULL, 1))
+PANICS_ON_NULL(scope_close_with, "rn_scope_close_with",
+               rn_scope_close_with(NULL, 0))
+PANICS_ON_NULL(scope_open_with, "rn_scope_open_with",
+               (void)!rn_scope_open_with(NULL, NULL))
+PANICS_ON_NULL(scope_hold, "rn_scope_hold", (void)!rn_scope_hold(NULL, NULL))
+PANICS_ON_NULL(scope_handle_go, "rn_scope_handle_go",
+               rn_scope_handle_go(NULL, NULL, NULL))
+PANICS_ON_NULL(task_move, "rn_task_move", rn_task_move(NULL))
+PANICS_ON_NULL(task_bracket, "rn_bracket", rn_bracket(NULL, NULL, NULL, NULL))
+PANICS_ON_NULL(task_defer_on_error, "rn_defer_on_error",
+               rn_defer_on_error(NULL, NULL))
+PANICS_ON_NULL(task_defer_on_cancel, "rn_defer_on_cancel",
+               rn_defer_on_cancel(NULL, NULL))
+PANICS_ON_NULL(shield_unshield, "rn_unshield",
+               rn_unshield(rn_shield_push(), NULL, NULL))
 PANICS_ON_NULL(task_go, "rn_go", rn_go(NULL, NULL, NULL))
 PANICS_ON_NULL(task_defer, "rn_defer", rn_defer(NULL, NULL))
 
