@@ -56,8 +56,8 @@ RN_API int rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
  * Waits: until the task has ended; a cancellation point.
  * Returns: 0, with the task's result in *result (may be NULL). -EAGAIN,
  * -ETIMEDOUT, -ECANCELED. -ESRCH: no such task: it was joined before, or it
- * ended and was spawned without a handle. -EDEADLK: the caller itself, or a task
- * that has opened a scope around it.
+ * ended and was spawned without a handle. -EDEADLK: the caller itself, or a
+ * task that has opened a scope around it.
  * Order: all the task did is visible to the caller.
  * Panics: outside a task.
  */
@@ -106,8 +106,8 @@ RN_API int rn_cancel_requested(void);
  */
 RN_API rn_reason rn_cancel_reason(int *code);
 
-/* Cancel one task, and the scopes it has opened or will open. Never waits; again
- * is harmless, and so is a task that has ended.
+/* Cancel one task, and the scopes it has opened or will open. Never waits;
+ * again is harmless, and so is a task that has ended.
  *
  * As with a cancelled scope, each cancellation point of the task returns
  * -ECANCELED, now until its end. If it has not begun it does not begin. A task

@@ -224,7 +224,8 @@ rn__cancel_seen(const struct rn__task *self, int *code)
             : 0;
     if (!told && !reason)
         return RN__CANCEL_NO;
-    *code = told ? self->told_code : scope->code;
+    if (code)
+        *code = told ? self->told_code : scope->code;
     return told ? told : reason;
 }
 

@@ -19,8 +19,8 @@ struct rn__outside {
     void (*arrive)(struct rn__outside *item);
 };
 
-/* By a worker, or by who is to post another one: an item will be posted. Until it arrives, or is called off,
- * there is no deadlock. */
+/* By a worker, or by who is to post another one: an item will be posted. Until
+ * it arrives, or is called off, there is no deadlock. */
 void rn__outside_expect(struct rn__rt *rt);
 void rn__outside_call_off(struct rn__rt *rt);
 /* By any OS thread. Afterwards the item may be gone. */

@@ -80,15 +80,14 @@ rn__cancel_near(const struct rn__task *self)
 }
 
 /* Then: why, as far as the task sees it through its shields, and with what
- * code; RN__CANCEL_NO: it does not see it. */
+ * code (may be NULL); RN__CANCEL_NO: it does not see it. */
 uint32_t rn__cancel_seen(const struct rn__task *self, int *code);
 
 /* Whether the calling task sees a cancel now: -ECANCELED or 0. */
 static inline int
 rn__cancel_check(const struct rn__task *self)
 {
-    int code;
-    return rn__unlikely(rn__cancel_near(self)) && rn__cancel_seen(self, &code)
+    return rn__unlikely(rn__cancel_near(self)) && rn__cancel_seen(self, NULL)
                ? -ECANCELED
                : 0;
 }

@@ -18,8 +18,8 @@
  * returns, so no lock-free reference to it exists.
  *
  * Cancel: the canceller marks scopes, passes a heavy fence, then tries to claim
- * (rn__scope_cancel); the task opens, passes a light fence, then looks at its
- * scope and at told. At least one sees the other (Dekker's argument; base/atomic.h).
+ * (cancel.c); the task opens, passes a light fence, then looks at its scope and
+ * at told. At least one sees the other (Dekker's argument; base/atomic.h).
  *
  * Refused: a mutex and a condition for each task (two futex calls a wake), and
  * registering under all locks until parked (locks across a switch).

@@ -108,7 +108,8 @@ part_scopes(void)
     CHECK_EQ(rn_task_count(), before);
 }
 
-/* A failure and a handle: what there is no memory for is dropped, or refused. */
+/* A failure and a handle: what there is no memory for is dropped, or
+ * refused. */
 static void
 count_drop(void *arg)
 {

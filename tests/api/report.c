@@ -171,6 +171,71 @@ RULE_TEST(report_R2_finalizers_have_run_in_all_endings)
     }
 }
 
+/* An outer cancel reaches both, and both clean up before the close returns. */
+RULE_TEST(report_R2_an_outer_cancel_reaches_all)
+{
+    atomic_int count = 0;
+    struct ending e = {&count, 1};
+    rn_report r = RN_REPORT_INIT;
+    rn_scope *outer = open_scope(RN_NEVER), *s = open_reported(&r, 0);
+    go(defer_and_end, &e);
+    go(defer_and_end, &e);
+    settle();
+    rn_scope_cancel_with(outer, 9);
+    CHECK_EQ(rn_scope_close(s), -ECANCELED);
+    CHECK_EQ(r.trigger, RN_REASON_PARENT);
+    CHECK_EQ(r.trigger_code, 9);
+    CHECK_EQ(r.cancelled, 2);
+    CHECK_LE(atomic_load(&count), 2);
+    if (rn_sim_active())
+        CHECK_EQ(atomic_load(&count), 2);
+    close_cancelled(outer);
+    rn_report_fini(&r);
+}
+
+static int
+shield_and_send(void *chan)
+{
+    rn_shield shield = rn_shield_push();
+    send_int(chan, 1);
+    CHECK_EQ(recv_int(chan), 2);
+    rn_shield_restore(shield);
+    CHECK_EQ(rn_yield(), -ECANCELED);
+    return -ECANCELED;
+}
+
+/* R2: an error while a sibling is shielded waits for it. */
+RULE_TEST(report_R2_waits_for_a_shielded_sibling)
+{
+    rn_chan *chan = new_chan(sizeof(int), 0);
+    int eio = -EIO;
+    rn_scope *s = open_scope(RN_NEVER);
+    go(shield_and_send, chan);
+    CHECK_EQ(recv_int(chan), 1);
+    go(end_at_once, &eio);
+    rn_shield shield = rn_shield_push();
+    settle();
+    send_int(chan, 2);
+    rn_shield_restore(shield);
+    while (rn_yield() == 0)
+        continue;
+    CHECK_EQ(rn_scope_close(s), -EIO);
+    rn_chan_unref(chan);
+}
+
+/* R3: a time-out around one that gives up is not waited for. */
+RULE_TEST(report_R3_a_deadline_is_not_waited_for)
+{
+    int code = -ECANCELED;
+    rn_time start = rn_now();
+    rn_scope *s = open_scope(start + 24 * 3600 * RN_SEC);
+    go(wait_for_cancel, NULL);
+    go(end_at_once, &code);
+    CHECK_EQ(rn_scope_close(s), -ECANCELED);
+    if (rn_sim_active())
+        CHECK_EQ(rn_now(), start);
+}
+
 RULE_TEST(report_R2_finalizers_have_run_after_a_deadline)
 {
     atomic_int count = 0;
