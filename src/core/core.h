@@ -225,14 +225,13 @@ struct rn__task {
     struct rn__lock lock;    /* of a known task: generation, ended, joiners */
     _Atomic uint32_t generation;
     int result;
-    _Atomic uint32_t told; /* why it alone is cancelled; 0: it is not */
-    _Atomic uint8_t state; /* enum rn__task_state; a hint for dumps */
-    bool known;            /* somebody has its handle */
-    bool ended;            /* guarded by lock */
-    bool touched;          /* it has opened a scope, pushed a shield, deferred
-                              a call since it was last reset (par/); own use */
-    uint8_t at_home;       /* RN__HOME_...; own use */
-    uint32_t shields;      /* pushed now, times RN__SHIELD; own use */
+    _Atomic uint32_t told;   /* why it alone is cancelled; 0: it is not */
+    _Atomic uint8_t state;   /* enum rn__task_state; a hint for dumps */
+    bool known;              /* somebody has its handle */
+    bool ended;              /* guarded by lock */
+    _Atomic uint8_t touched; /* enum below */
+    uint8_t at_home;         /* RN__HOME_...; own use */
+    uint32_t shields;        /* pushed now, times RN__SHIELD; own use */
 
     struct rn__waitinfo info;
     struct rn__list joiners; /* guarded by lock */
@@ -252,6 +251,20 @@ struct rn__task {
     uint32_t shield_last;        /* number of the last push; own use */
     struct rn_tx *tx;            /* it is in a transaction's body; own use */
 };
+
+/* task->touched: what an operator (par/) looks at after each item. Relaxed: own
+ * use, but for CALLED. */
+enum {
+    RN__TOUCHED = 1, /* it has opened a scope, pushed a shield, deferred a call,
+                        since this was last reset */
+    RN__CALLED = 2   /* another carrier has nothing to do; may get lost */
+};
+
+static inline void
+rn__task_touch(struct rn__task *self)
+{
+    atomic_store_explicit(&self->touched, RN__TOUCHED, memory_order_relaxed);
+}
 
 /* What core knows of a task that runs items of an operator (par/): whom to tell
  * when an item is about to wait for the first time, and what its failures are

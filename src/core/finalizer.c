@@ -24,7 +24,7 @@ defer(rn_finalizer_fn *fn, void *arg, enum rn__when when, const char *function,
     d->when = when;
     d->next = self->defers;
     self->defers = d;
-    self->touched = true;
+    rn__task_touch(self);
     rn__count(rn__worker_self(), deferred);
     return 0;
 }

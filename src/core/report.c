@@ -183,7 +183,7 @@ rn_fail(int code, void *payload, void (*drop_payload)(void *payload))
     d->drop = drop_payload;
     d->next = self->defers;
     self->defers = d;
-    self->touched = true;
+    rn__task_touch(self);
     return code;
 }
 

@@ -343,7 +343,7 @@ rn__scope_begin(struct rn_scope *scope, struct rn__task *self, rn_time deadline,
     rn__step(RN__SCOPE_OPEN, &scope->object, site);
     link_below(scope, self->scope, self);
     self->scope = scope;
-    self->touched = true;
+    rn__task_touch(self);
     if (deadline != RN_NEVER)
         arm(self->rt, scope, deadline);
 }
@@ -363,7 +363,7 @@ open_scope(struct rn__task *self, rn_time deadline,
     rn__step(RN__SCOPE_OPEN, &s->object, site);
     link_below(s, self->scope, self);
     self->scope = s;
-    self->touched = true;
+    rn__task_touch(self);
     arm(rt, s, deadline);
     *scope = s;
     return 0;

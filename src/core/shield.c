@@ -18,7 +18,7 @@ rn_shield_push(void)
                         .rn__before = before};
     self->shield_top = shield.rn__number;
     self->shields += RN__SHIELD;
-    self->touched = true;
+    rn__task_touch(self);
     return shield;
 }
 

@@ -28,6 +28,8 @@
 
 enum { SIM_WIDTH = 3 }; /* able carriers where workers do not count */
 
+static void share(struct rn__carry *carry);
+
 /* ---- how items end ------------------------------------------------------ */
 
 static rn_outcome
@@ -63,7 +65,7 @@ rn__par_failed(struct rn__par *op, int code)
     cancel(op, reason_of(code), RN_INDEX_NONE, code);
 }
 
-/* Run the item's deferred calls; returns what it ended with. *noted: its failure
+/* Run the item's deferred calls; returns what it ended with. *noted: its error
  * has been noted. */
 static int
 finalize(struct rn__carry *carry, int result, bool *noted)
@@ -106,12 +108,15 @@ rn__par_ended(struct rn__carry *carry, size_t i, int result)
     struct rn__task *self = carry->task;
     bool noted;
     carry->base.item = i;
+    /* relaxed: own use, see core.h */
+    if (atomic_exchange_explicit(&self->touched, 0, memory_order_relaxed) &
+        RN__CALLED)
+        share(carry);
     if (self->scope != &op->scope)
         rn__panic_at(op->site, "an item ended with a scope still open");
     result = finalize(carry, result, &noted);
     self->shields = op->scope.shields; /* those it has left end with it */
     self->shield_top = carry->shield_top;
-    self->touched = false;
     if (op->outcomes)
         op->outcomes[i] = outcome_of(result);
     if (result >= 0 && !op->kind->judge)
@@ -181,9 +186,24 @@ retire(struct rn__carry *carry)
 {
     struct rn__par *op = carry->op;
     rn__list_remove(&carry->spare);
+    rn__list_remove(&carry->riches);
     op->able -= carry->able;
     op->active--;
     carry->able = false;
+}
+
+/* Under the lock: from here on its block is for all. */
+static void
+publish(struct rn__carry *carry, size_t from)
+{
+    size_t to = carry->block.hi;
+    /* What is published already, and not taken, lies right behind. */
+    if (!rn__list_empty(&carry->spare))
+        to = carry->rest.hi;
+    else
+        rn__list_append(&carry->op->spares, &carry->spare);
+    carry->rest = (struct rn__span){from, to};
+    carry->block.hi = from;
 }
 
 /* Its item is about to wait, on the stack of its task, which has opened a wait.
@@ -194,16 +214,32 @@ suspend(struct rn__carrier *base)
     struct rn__carry *carry = rn__container_of(base, struct rn__carry, base);
     struct rn__par *op = carry->op;
     rn__lock(&op->lock);
-    if (carry->next < carry->block.hi) {
-        carry->rest = (struct rn__span){carry->next, carry->block.hi};
-        carry->block.hi = carry->next;
-        rn__list_append(&op->spares, &carry->spare);
-    }
+    if (carry->next < carry->block.hi)
+        publish(carry, carry->next);
     carry->able = false;
     bool alone = --op->able == 0 && has_items(op) && reserve(op);
     rn__unlock(&op->lock);
     if (alone)
         spawn(op, false);
+}
+
+/* Between two items of a block: give the upper half of what is left of it to
+ * somebody who has nothing to do. */
+static void
+share(struct rn__carry *carry)
+{
+    struct rn__par *op = carry->op;
+    size_t left = carry->block.hi - carry->next;
+    if (left < 2 || !rn__pace_shares(carry, left))
+        return;
+    rn__lock(&op->lock);
+    bool shared = rn__list_empty(&carry->spare) && op->able < op->width &&
+                  !rn__par_stopped(op) && reserve(op);
+    if (shared)
+        publish(carry, carry->next + left / 2);
+    rn__unlock(&op->lock);
+    if (shared)
+        spawn(op, true);
 }
 
 /* ---- taking ------------------------------------------------------------- */
@@ -218,6 +254,7 @@ account(struct rn__carry *carry, uint32_t seen)
         return;
     op->ok += done - carry->bad;
     op->seen |= seen;
+    carry->pace.size = done;
     carry->block.lo = carry->next;
     carry->bad = 0;
 }
@@ -246,7 +283,8 @@ block_size(struct rn__carry *carry, size_t left)
     return rn__pace_block(carry, left);
 }
 
-/* Under the lock; there is one. */
+/* Under the lock; there is one. All of it: what its carrier has left is to lie
+ * right before it (publish). */
 static void
 take_spare(struct rn__carry *carry)
 {
@@ -254,14 +292,9 @@ take_spare(struct rn__carry *carry)
     struct rn__carry *from = carry;
     if (rn__list_empty(&carry->spare))
         from = rn__container_of(op->spares.next, struct rn__carry, spare);
-    struct rn__span *rest = &from->rest;
-    size_t size = block_size(carry, rest->hi - rest->lo);
-    if (from == carry) /* there is no place for a second rest */
-        size = rest->hi - rest->lo;
-    carry->block = (struct rn__span){rest->lo, rest->lo + size};
-    rest->lo += size;
-    if (rest->lo == rest->hi)
-        rn__list_remove(&from->spare);
+    block_size(carry, from->rest.hi - from->rest.lo);
+    carry->block = from->rest;
+    rn__list_remove(&from->spare);
 }
 
 /* Under the lock. */
@@ -280,6 +313,8 @@ take_block(struct rn__carry *carry)
         op->pulling = op->kind->pull != NULL;
     }
     carry->next = carry->block.lo;
+    if (carry->block.hi - carry->block.lo > 1 && rn__list_empty(&carry->riches))
+        rn__list_append(&op->rich, &carry->riches);
     return true;
 }
 
@@ -313,6 +348,21 @@ pull(struct rn__carry *carry)
     return got > 0;
 }
 
+/* Under the lock: a carrier is about to end for want of items, while others may
+ * have more than they thought. */
+static void
+beg(struct rn__par *op, const struct rn__carry *self)
+{
+    rn__list_each (node, &op->rich) {
+        struct rn__carry *carry =
+            rn__container_of(node, struct rn__carry, riches);
+        if (carry != self && carry->block.hi - carry->block.lo > 1)
+            /* relaxed: a hint; partners with rn__par_odd */
+            atomic_fetch_or_explicit(&carry->task->touched, RN__CALLED,
+                                     memory_order_relaxed);
+    }
+}
+
 /* Take a block; false: the carrier is not needed any more. */
 static bool
 take(struct rn__carry *carry)
@@ -327,6 +377,8 @@ take(struct rn__carry *carry)
     account(carry, seen);
     bool taken = enable(carry) && take_block(carry);
     bool calls = taken && call(carry);
+    if (!taken && carry->able)
+        beg(op, carry);
     if (!taken)
         retire(carry);
     rn__unlock(&op->lock);
@@ -372,14 +424,14 @@ work(struct rn__par *op, struct rn__task *self)
     self->at_home &= (uint8_t)~RN__HOME_ITEM;
     self->carrier = &carry.base;
     self->defers = NULL;
-    self->touched = false;
+    atomic_store_explicit(&self->touched, 0, memory_order_relaxed);
     while (take(&carry))
         run_block(&carry);
     rn__pace_learn(&carry);
     if (op->kind->leave)
         op->kind->leave(&carry);
     self->defers = defers;
-    self->touched = true; /* the item around may have to end oddly */
+    rn__task_touch(self); /* the item around may have to end oddly */
     self->carrier = carry.base.outer;
     if (in_item && !carry.base.outer->suspended)
         self->at_home |= RN__HOME_ITEM;
@@ -486,6 +538,7 @@ rn__par_run(struct rn__par *op)
     op->width = (uint32_t)(width < op->limit ? width : op->limit);
     op->able = op->active = 1;
     rn__list_init(&op->spares);
+    rn__list_init(&op->rich);
     rn__scope_begin(&op->scope, self, o->deadline ? o->deadline : RN_NEVER,
                     op->site);
     work(op, self);

@@ -164,6 +164,17 @@ rn__pace_calls(const struct rn__carry *carry, size_t left)
     return (rn_time)least(left, WORTH) * item >= WORTH;
 }
 
+bool
+rn__pace_shares(const struct rn__carry *carry, size_t left)
+{
+    const struct rn__pace *pace = &carry->pace;
+    size_t done = carry->next - carry->block.lo;
+    if (carry->task->rt->env || pace->clock == 0)
+        return true;
+    rn_time took = rn__os_now() - pace->clock;
+    return took / (rn_time)done * (rn_time)least(left, WORTH) >= WORTH;
+}
+
 void
 rn__pace_learn(const struct rn__carry *carry)
 {

@@ -34,14 +34,15 @@ struct rn__carry {
     struct rn__carrier base;
     struct rn__par *op;
     struct rn__task *task;
-    struct rn__span block; /* taken; hi shrinks when the item waits */
-    size_t next;           /* the first of it that has not begun */
-    size_t bad;            /* items of the block that did not end well */
-    size_t weight;         /* items that the running call stands for */
-    uint32_t shield_top;   /* of the task, before items */
-    struct rn__span rest;  /* published; op->lock */
-    struct rn__list spare; /* in op->spares, if so; op->lock */
-    bool able;             /* counted in op->able; op->lock */
+    struct rn__span block;  /* taken; hi shrinks when the item waits */
+    size_t next;            /* the first of it that has not begun */
+    size_t bad;             /* items of the block that did not end well */
+    size_t weight;          /* items that the running call stands for */
+    uint32_t shield_top;    /* of the task, before items */
+    struct rn__span rest;   /* published; op->lock */
+    struct rn__list spare;  /* in op->spares, if so; op->lock */
+    struct rn__list riches; /* in op->rich; op->lock */
+    bool able;              /* counted in op->able; op->lock */
     struct rn__pace pace;
     struct rn__segment *segment; /* of a reduction: holds the last items */
     void *item;                  /* a pulled one: room, or more memory */
@@ -98,6 +99,8 @@ struct rn__par {
     bool strict;                  /* items begin in order */
     bool pulling;                 /* a carrier is in source->next; lock */
     struct rn__list spares;       /* carriers with a rest; lock */
+    struct rn__list rich; /* carriers that have taken more than one item at
+                               once; lock */
     const struct rn__par_kind *kind;
     const rn_par_options *options; /* never NULL */
     rn_outcome *outcomes;          /* NULL: not wanted */
@@ -124,7 +127,9 @@ rn__par_stopped(const struct rn__par *op)
 static inline bool
 rn__par_odd(const struct rn__carry *carry, int result)
 {
-    return rn__unlikely(result < 0 || carry->task->touched);
+    return rn__unlikely(
+        result < 0 ||
+        atomic_load_explicit(&carry->task->touched, memory_order_relaxed));
 }
 
 /* The item has returned; it was odd. Runs its deferred calls. */
@@ -161,6 +166,8 @@ void rn__pace_yield(struct rn__carry *carry);
 size_t rn__pace_block(struct rn__carry *carry, size_t left);
 /* Whether to call another carrier for so many, there being too few. */
 bool rn__pace_calls(const struct rn__carry *carry, size_t left);
+/* Whether so many that are left of the block are worth sharing. */
+bool rn__pace_shares(const struct rn__carry *carry, size_t left);
 /* The carrier has no more to do. */
 void rn__pace_learn(const struct rn__carry *carry);
 

@@ -142,6 +142,7 @@
 #define rn__pace_block modelled_pace_block
 #define rn__pace_calls modelled_pace_calls
 #define rn__pace_learn modelled_pace_learn
+#define rn__pace_shares modelled_pace_shares
 #define rn__pace_yield modelled_pace_yield
 #define rn__par_carry modelled_par_carry
 #define rn__par_close modelled_par_close

@@ -1,6 +1,7 @@
 /* par.c - an operator's carriers: each item runs once, whoever takes it; what
  * is left of a block goes on when its carrier waits; a failure reaches all that
- * wait; a cancel that comes too late is no failure; and it ends. (par/engine.c.)
+ * wait; a cancel that comes too late is no failure; and it ends.
+ * (par/engine.c.)
  *
  * The first thread calls the operator; each other is a worker that runs one
  * carrier once there is one for it.
@@ -17,12 +18,13 @@ static void task_free(struct rn__task *task);
 
 #include "par/engine.c"
 
-enum { ITEMS = 3, HELPERS = MODEL_THREADS - 1 };
+enum { ITEMS = 4, HELPERS = MODEL_THREADS - 1 };
 
 static struct rn__par op;
 static _Atomic uint32_t used[HELPERS], over, ran[ITEMS];
 static int ended[ITEMS];
 static size_t block; /* items to take at once */
+static size_t wakes; /* the item that wakes the first */
 static bool calls;   /* others as soon as there is something for them */
 static int helpers;
 static int status_of_op;
@@ -47,6 +49,13 @@ rn__pace_calls(const struct rn__carry *carry, size_t left)
     (void)carry;
     (void)left;
     return calls;
+}
+
+bool
+rn__pace_shares(const struct rn__carry *carry, size_t left)
+{
+    (void)carry;
+    return left > 1;
 }
 
 void
@@ -144,13 +153,13 @@ send_it(void)
     return 0;
 }
 
-/* The first waits for the last. */
+/* The first waits for another. */
 static int
 meeting(const struct rn__work *work, size_t i)
 {
     (void)work;
     model_check(!atomic_exchange(&ran[i], 1));
-    ended[i] = i == 0 ? wait_for_it() : i == op.n - 1 ? send_it() : 0;
+    ended[i] = i == 0 ? wait_for_it() : i == wakes ? send_it() : 0;
     return ended[i];
 }
 
@@ -234,6 +243,17 @@ setup_meeting(void)
 {
     setup(run_meeting, 3, 3);
     helpers = 2;
+    wakes = 2;
+}
+
+static void
+setup_share(void)
+{
+    setup(run_meeting, 4, 4);
+    helpers = 2;
+    wakes = 1;
+    model_place("touched", 1, &machine_tasks[1].touched,
+                sizeof machine_tasks[1].touched);
 }
 
 static void
@@ -305,6 +325,12 @@ MODEL(par_items_meet, .setup = setup_meeting, .check = check_all_ran,
       .threads = {call_it, helper, helper}, .bound = 3,
       .breaks = {
           {"no carrier for a rest", MODEL_OTHER, NULL, NULL},
+          LOCK_SPLIT,
+      });
+/* Who was waiting asks for half of what the other has. */
+MODEL(par_items_shared, .setup = setup_share, .check = check_all_ran,
+      .threads = {call_it, helper, helper}, .bound = 3,
+      .breaks = {
           LOCK_SPLIT,
       });
 MODEL(par_item_fails, .setup = setup_failing, .check = check_failed,
