@@ -162,7 +162,8 @@ typedef struct rn_race {
 } rn_race;
 
 /* Let n racers fn(i, out + i * stride, ctx) run, and cancel the others when one
- * has won (with race->wanted: so many).
+ * has won (with race->wanted: so many). A racer that need not be waited for
+ * spawns a task of its own, which moves to a larger scope (rn_task_move).
  *
  * The first that ends wins, whatever its outcome, which is then that of the
  * race; with RN_PAR_FIRST_SUCCESS the first that succeeds. Losers are

@@ -137,7 +137,8 @@ RN_API int rn_task_cancel_join(rn_task task, rn_time deadline);
  * dump says of it that it has moved.
  * Returns: 0. -ECANCELED: the scope is cancelled. -EINVAL: it is not around
  * that of the caller.
- * Panics: outside a task; with a scope open, or inside a shield.
+ * Panics: outside a task; with a scope open, or inside a shield; in an item of
+ * an operator (runnel/par.h).
  */
 RN_API int rn_task_move(rn_scope *scope);
 

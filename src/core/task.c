@@ -530,6 +530,8 @@ rn_task_move(rn_scope *scope)
     rn__need(scope, "rn_task_move", site);
     if (self->scope != home || self->shields)
         rn__panic_at(site, "rn_task_move with a scope open or inside a shield");
+    if (self->carrier)
+        rn__panic_at(site, "rn_task_move in an item of an operator");
     rn__step(RN__TASK_MOVE, &scope->object, site);
     if (scope == home)
         return 0;

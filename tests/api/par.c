@@ -533,6 +533,19 @@ API_PANICS(par_item_that_leaves_a_scope_open_panics, "scope still open")
     rn_par_for(2, leave_open, NULL, NULL);
 }
 
+static int
+move_away(size_t i, void *ctx)
+{
+    (void)i;
+    int e = rn_yield(); /* the others are in tasks of their own now */
+    return e < 0 ? e : rn_task_move(ctx);
+}
+
+API_PANICS(par_item_that_moves_panics, "rn_task_move")
+{
+    rn_par_for(3, move_away, open_scope(RN_NEVER), NULL);
+}
+
 TEST_DIES_WITH(par_outside_a_task_panics, "outside a task", -SIGABRT)
 {
     rn_par_for(1, never, NULL, NULL);
