@@ -193,7 +193,7 @@ API_TEST_SCHEDULES(workgroup_reports_all_errors, 1000)
     rn_report_fini(&report);
 }
 
-/* With RN_SCOPE_COLLECT none is cancelled, and places come free all the same. */
+/* With RN_SCOPE_COLLECT none is cancelled; places come free all the same. */
 API_TEST_SCHEDULES(workgroup_collects_all, 1000)
 {
     int codes[] = {-EIO, 0, -ENOENT, 1, -EPERM, 0};

@@ -16,6 +16,12 @@
 /* core/core.h: steps are those of the model */
 #define rn__env_count modelled_env_count
 
+/* core/after.c */
+#define rn__after_unbegun modelled_after_unbegun
+#define rn_after_func modelled_public_after_func
+#define rn_after_reset modelled_public_after_reset
+#define rn_after_stop modelled_public_after_stop
+
 /* core/outside.c */
 #define rn__outside_call_off modelled_outside_call_off
 #define rn__outside_expect modelled_outside_expect
