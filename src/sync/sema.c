@@ -50,7 +50,7 @@ serve(struct sema *s, struct rn__list *woken)
 }
 
 /* Under the lock: take n units now, if it is not another's turn. */
-static bool
+static inline bool
 take(struct sema *s, uint64_t n)
 {
     if (n > s->size - s->taken || rn__wait_any(&s->queue))
@@ -81,11 +81,10 @@ wait(struct sema *s, struct rn__task *self, enum rn__kind kind, uint64_t n,
     return result;
 }
 
-int
-rn__sema_acquire(rn_sema *sema, struct rn__task *self, enum rn__kind kind,
-                 size_t n, rn_time deadline, const void *site)
+__attribute__((always_inline)) static inline int
+acquire(struct sema *s, struct rn__task *self, enum rn__kind kind, uint64_t n,
+        rn_time deadline, const void *site)
 {
-    struct sema *s = inner(sema);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     rn__lock(&s->lock);
@@ -96,25 +95,43 @@ rn__sema_acquire(rn_sema *sema, struct rn__task *self, enum rn__kind kind,
     return taken ? 0 : -EAGAIN;
 }
 
-void
-rn__sema_release(rn_sema *sema, size_t n, const void *site)
+/* Under the lock, which it gives up. */
+__attribute__((noinline)) static void
+serve_and_unlock(struct sema *s)
 {
-    struct sema *s = inner(sema);
     struct rn__list woken;
+    rn__list_init(&woken);
+    serve(s, &woken);
+    rn__unlock(&s->lock);
+    rn__fire_all(&woken);
+}
+
+__attribute__((always_inline)) static inline void
+release(struct sema *s, uint64_t n, const void *site)
+{
     rn__lock(&s->lock);
     if (rn__unlikely(n > s->taken)) {
         rn__unlock(&s->lock);
         rn__panic_at(site, "release of more units than a semaphore has given");
     }
     s->taken -= n;
-    if (rn__likely(rn__list_empty(&s->queue))) {
+    if (rn__likely(rn__list_empty(&s->queue)))
         rn__unlock(&s->lock);
-        return;
-    }
-    rn__list_init(&woken);
-    serve(s, &woken);
-    rn__unlock(&s->lock);
-    rn__fire_all(&woken);
+    else
+        serve_and_unlock(s);
+}
+
+int
+rn__sema_acquire(rn_sema *sema, struct rn__task *self, enum rn__kind kind,
+                 size_t n, rn_time deadline, const void *site)
+{
+    return acquire(inner(sema), self, kind, n, deadline, site);
+}
+
+void
+rn__sema_release(rn_sema *sema, size_t n, const void *site)
+{
+    release(inner(sema), n, site);
 }
 
 /* ---- public ------------------------------------------------------------- */
@@ -129,7 +146,7 @@ rn_sema_acquire(rn_sema *sema, size_t n, rn_time deadline)
     rn__step(RN__ACQUIRE, &s->object, site);
     if (n > s->size)
         return -EINVAL;
-    return rn__sema_acquire(sema, self, RN__ACQUIRE, n, deadline, site);
+    return acquire(s, self, RN__ACQUIRE, n, deadline, site);
 }
 
 void
@@ -139,5 +156,5 @@ rn_sema_release(rn_sema *sema, size_t n)
     const void *site = rn__site();
     rn__need(sema, "rn_sema_release", site);
     rn__step(RN__GIVE_BACK, &inner(sema)->object, site);
-    rn__sema_release(sema, n, site);
+    release(inner(sema), n, site);
 }

@@ -24,11 +24,20 @@ inner(rn_waitgroup *group)
     return (struct group *)(void *)group->rn__opaque;
 }
 
-static void
-add(struct group *g, int n, const void *site)
+/* Under the lock, which it gives up. */
+__attribute__((noinline)) static void
+wake_all(struct group *g)
 {
     struct rn__list woken;
     rn__list_init(&woken);
+    rn__wait_claim_all(&g->queue, 0, &woken);
+    rn__unlock(&g->lock);
+    rn__fire_all(&woken);
+}
+
+static inline void
+add(struct group *g, int n, const void *site)
+{
     rn__step(RN__GROUP_ADD, &g->object, site);
     rn__lock(&g->lock);
     int64_t count = (int64_t)g->count + n;
@@ -38,10 +47,10 @@ add(struct group *g, int n, const void *site)
                                      : "wait group counter over 2^31 - 1");
     }
     g->count = (int32_t)count;
-    if (count == 0)
-        rn__wait_claim_all(&g->queue, 0, &woken);
-    rn__unlock(&g->lock);
-    rn__fire_all(&woken);
+    if (count == 0 && !rn__list_empty(&g->queue))
+        wake_all(g);
+    else
+        rn__unlock(&g->lock);
 }
 
 void

@@ -164,6 +164,37 @@ add_one(void *arg)
 }
 
 static void
+part_futures(void)
+{
+    rn_promise *promise = NULL;
+    rn_future *future = NULL;
+    if (!worked(rn_future_new(100, &promise, &future))) {
+        CHECK(!promise && !future);
+        return;
+    }
+    rn_promise_free(promise);
+    CHECK_EQ(rn_future_wait(future, NULL, RN_NEVER), -EPIPE);
+    rn_future_unref(future);
+}
+
+static void
+part_groups(void)
+{
+    rn_workgroup g;
+    int counts[40] = {0}, added = 0, sum = 0;
+    if (!worked(rn_workgroup_open(&g, 2, NULL)))
+        return;
+    for (int i = 0; i < 20; i++)
+        added += worked(rn_workgroup_go(&g, add_one, &counts[i], RN_NEVER));
+    for (int i = 20; i < 40; i++)
+        added += worked(rn_after_func(NULL, RN_NOW, add_one, &counts[i], NULL));
+    CHECK_EQ(rn_workgroup_wait(&g, 0), 0);
+    for (int i = 0; i < 40; i++)
+        sum += counts[i];
+    CHECK_EQ(sum, added);
+}
+
+static void
 part_blocking(void)
 {
     int value = 0, result = 0;
@@ -271,6 +302,8 @@ body(void *arg)
         part_scopes();
         part_failures();
         part_timers();
+        part_futures();
+        part_groups();
         part_blocking();
         part_stm();
         part_tqueue();
