@@ -1,36 +1,16 @@
 /* stm.c - tests of runnel/stm.h: what one transaction sees and does, and what
  * several do to each other. */
-#include "world.h"
+#include "cell.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* A variable with its value. */
-struct cell {
-    long value;
-    rn_tvar var;
-};
-
 static void
 cells_init(struct cell *cells, int count, long value)
 {
-    for (int i = 0; i < count; i++) {
-        cells[i].value = value;
-        cells[i].var = (rn_tvar)RN_TVAR_INIT(cells[i].value);
-    }
-}
-
-static int
-get(rn_tx *tx, struct cell *cell, long *value)
-{
-    return rn_tvar_read(&cell->var, tx, value);
-}
-
-static int
-set(rn_tx *tx, struct cell *cell, long value)
-{
-    return rn_tvar_write(&cell->var, tx, &value);
+    for (int i = 0; i < count; i++)
+        cell_init(&cells[i], value);
 }
 
 static int
@@ -39,18 +19,6 @@ add(rn_tx *tx, struct cell *cell, long n)
     long value;
     int e = get(tx, cell, &value);
     return e < 0 ? e : set(tx, cell, value + n);
-}
-
-static int
-add_one(rn_tx *tx, void *arg)
-{
-    return add(tx, arg, 1);
-}
-
-static void
-commit(rn_tx_fn *fn, void *arg)
-{
-    CHECK_EQ(rn_atomically(fn, arg, RN_NEVER), 0);
 }
 
 /* ---- one transaction ---------------------------------------------------- */

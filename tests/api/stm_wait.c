@@ -1,48 +1,10 @@
 /* stm_wait.c - tests of runnel/stm.h: waiting for a change, long transactions,
- * lifetime of variables, memory, misuse. */
-#include "world.h"
+ * lifetime of variables. */
+#include "cell.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-
-struct cell {
-    long value;
-    rn_tvar var;
-};
-
-static void
-cell_init(struct cell *cell, long value)
-{
-    cell->value = value;
-    cell->var = (rn_tvar)RN_TVAR_INIT(cell->value);
-}
-
-static int
-get(rn_tx *tx, struct cell *cell, long *value)
-{
-    return rn_tvar_read(&cell->var, tx, value);
-}
-
-static int
-set(rn_tx *tx, struct cell *cell, long value)
-{
-    return rn_tvar_write(&cell->var, tx, &value);
-}
-
-static int
-add_one(rn_tx *tx, void *arg)
-{
-    long value;
-    int e = get(tx, arg, &value);
-    return e < 0 ? e : set(tx, arg, value + 1);
-}
-
-static void
-commit(rn_tx_fn *fn, void *arg)
-{
-    CHECK_EQ(rn_atomically(fn, arg, RN_NEVER), 0);
-}
 
 struct change {
     struct cell *cell;
@@ -61,6 +23,13 @@ assign(struct cell *cell, long value)
 {
     struct change c = {cell, value};
     commit(change, &c);
+}
+
+static int
+read_to(rn_tx *tx, void *arg)
+{
+    struct change *c = arg;
+    return get(tx, c->cell, &c->value);
 }
 
 /* ---- who is woken ------------------------------------------------------- */
@@ -313,6 +282,67 @@ API_TEST_SCHEDULES(stm_deadline_against_a_change, 1000)
     }
 }
 
+/* What a retry has left does not end a later wait. */
+struct later {
+    struct watch watch;
+    rn_chan *chan, *never;
+};
+
+static int
+change_and_send(void *arg)
+{
+    struct later *l = arg;
+    assign(&l->watch.x, 1);
+    assign(&l->watch.y, 1);
+    send_int(l->chan, 5);
+    return 0;
+}
+
+API_TEST_SCHEDULES(stm_retry_leaves_all_queues, 1000)
+{
+    struct later l = {.chan = new_chan(sizeof(int), 0)};
+    watch_init(&l.watch);
+    CHECK_EQ(rn_atomically(until_x, &l.watch, rn_now()), -ETIMEDOUT);
+    rn_task t = go_joinable(change_and_send, &l);
+    CHECK_EQ(recv_int(l.chan), 5);
+    CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), 0);
+    rn_chan_unref(l.chan);
+}
+
+/* A cancel finds tasks that wait, before and after a transaction. */
+static int
+wait_around_a_transaction(void *arg)
+{
+    struct later *l = arg;
+    recv_int(l->chan);
+    commit(add_one, &l->watch.x);
+    CHECK_EQ(rn_chan_recv(l->never, NULL, RN_NEVER), -ECANCELED);
+    return 0;
+}
+
+API_TEST_SCHEDULES(stm_task_is_still_found_by_a_cancel, 1000)
+{
+    struct later l = {.chan = new_chan(sizeof(int), 0),
+                      .never = new_chan(sizeof(int), 0)};
+    watch_init(&l.watch);
+    rn_scope *s = open_scope(RN_NEVER);
+    for (int i = 0; i < 3; i++)
+        go(wait_around_a_transaction, &l);
+    for (int i = 0; i < 3; i++)
+        send_int(l.chan, i);
+    for (long done = 0; done < 3;) {
+        struct change c = {&l.watch.x, 0};
+        commit(read_to, &c);
+        done = c.value;
+        CHECK_EQ(rn_yield(), 0);
+    }
+    settle();
+    rn_scope_cancel(s);
+    CHECK_EQ(rn_scope_close(s), 0);
+    rn_chan_unref(l.chan);
+    rn_chan_unref(l.never);
+}
+
 /* ---- long transactions -------------------------------------------------- */
 
 enum { MANY = 60 };
@@ -426,183 +456,6 @@ API_TEST_SCHEDULES(stm_variable_may_be_unmapped_by_who_saw_the_commit, 1000)
     }
 }
 
-/* ---- memory ------------------------------------------------------------- */
-
-static int
-many_small_and_large(rn_tx *tx, void *arg)
-{
-    rn_tvar **vars = arg;
-    static char big[5000];
-    int e = 0;
-    for (int i = 0; i < 40 && e == 0; i++)
-        if ((e = rn_tvar_read(vars[i], tx, big)) == 0)
-            e = rn_tvar_write(vars[i], tx, big);
-    return e;
-}
-
-static int
-nested_many(rn_tx *tx, void *arg)
-{
-    int e = many_small_and_large(tx, arg);
-    if (e < 0)
-        return e;
-    e = rn_atomically(many_small_and_large, arg, RN_NOW);
-    return e < 0 ? e : -EDOM;
-}
-
-static int
-retry_after_all(rn_tx *tx, void *arg)
-{
-    int e = many_small_and_large(tx, arg);
-    return e < 0 ? e : rn_tx_retry(tx);
-}
-
-/* How many variables can be made until one cannot. */
-static int
-make_until_none_can(void)
-{
-    rn_tvar *var;
-    int made = 0;
-    while (made < 5000 && rn_tvar_new(8, NULL, &var) == 0) {
-        rn_tvar_free(var);
-        made++;
-    }
-    return made;
-}
-
-static int rounds, left;
-
-static int
-warm_up_and_go_on(void *arg)
-{
-    rn_tvar *vars[40];
-    (void)arg;
-    for (int i = 0; i < 40; i++)
-        CHECK_EQ(rn_tvar_new(i % 2 ? 8 : 5000, NULL, &vars[i]), 0);
-    for (int i = 0; i < rounds; i++) {
-        CHECK_EQ(rn_atomically(many_small_and_large, vars, RN_NEVER), 0);
-        CHECK_EQ(rn_atomically(nested_many, vars, RN_NEVER), -EDOM);
-        CHECK_EQ(rn_atomically(retry_after_all, vars, rn_now()), -ETIMEDOUT);
-    }
-    for (int i = 0; i < 40; i++)
-        rn_tvar_free(vars[i]);
-    left = make_until_none_can();
-    return 0;
-}
-
-TEST(stm_allocates_nothing_once_warm)
-{
-    rn_options options = {.workers = 1, .fail_alloc = 4000};
-    rounds = 2;
-    CHECK_EQ(rn_run(&options, warm_up_and_go_on, NULL), 0);
-    int left_after_two = left;
-    rounds = 1000;
-    CHECK_EQ(rn_run(&options, warm_up_and_go_on, NULL), 0);
-    CHECK_EQ(left, left_after_two);
-    CHECK_GT(left, 3000);
-    CHECK_LT(left, 4000);
-}
-
-/* ---- misuse ------------------------------------------------------------- */
-
-static int
-receive_in_body(rn_tx *tx, void *arg)
-{
-    (void)tx;
-    return rn_chan_recv(arg, NULL, RN_NEVER);
-}
-
-API_PANICS(stm_wait_in_a_body_panics, "a wait inside the body")
-{
-    rn_chan *c = new_chan(sizeof(int), 0);
-    (void)!rn_atomically(receive_in_body, c, RN_NEVER);
-}
-
-static int
-sleep_in_body(rn_tx *tx, void *arg)
-{
-    (void)tx;
-    (void)arg;
-    return rn_sleep(RN_SEC);
-}
-
-API_PANICS(stm_sleep_in_a_body_panics, "a wait inside the body")
-{
-    CHECK_EQ(rn_sleep(1), 0); /* it is in its scope's list by now */
-    (void)!rn_atomically(sleep_in_body, NULL, RN_NEVER);
-}
-
-static rn_tx *kept;
-
-static int
-keep_tx(rn_tx *tx, void *arg)
-{
-    (void)arg;
-    kept = tx;
-    return 0;
-}
-
-API_PANICS(stm_read_after_the_body_panics, "rn_tvar_read outside a transaction")
-{
-    struct cell cell;
-    long value;
-    cell_init(&cell, 0);
-    commit(keep_tx, NULL);
-    (void)!get(kept, &cell, &value);
-}
-
-API_PANICS(stm_write_after_the_body_panics,
-           "rn_tvar_write outside a transaction")
-{
-    struct cell cell;
-    cell_init(&cell, 0);
-    commit(keep_tx, NULL);
-    (void)!set(kept, &cell, 1);
-}
-
-API_PANICS(stm_retry_after_the_body_panics, "rn_tx_retry outside a trans")
-{
-    commit(keep_tx, NULL);
-    (void)!rn_tx_retry(kept);
-}
-
-API_PANICS(stm_variable_without_a_value_panics, "a variable of 0 bytes")
-{
-    struct cell cell = {0};
-    commit(add_one, &cell);
-}
-
-static int
-retry_on_tvar(rn_tx *tx, void *arg)
-{
-    long value;
-    int e = rn_tvar_read(arg, tx, &value);
-    return e < 0 ? e : rn_tx_retry(tx);
-}
-
-static int
-retry_task(void *arg)
-{
-    return rn_atomically(retry_on_tvar, arg, RN_NEVER);
-}
-
-API_PANICS(stm_free_while_one_waits_panics, "a transaction waits for it")
-{
-    rn_tvar *var;
-    CHECK_EQ(rn_tvar_new(8, NULL, &var), 0);
-    go(retry_task, var);
-    if (!rn_sim_active())
-        settle();
-    else
-        CHECK_EQ(rn_sleep(1), 0);
-    rn_tvar_free(var);
-}
-
-TEST_DIES_WITH(stm_atomically_outside_a_task_panics, "outside a task", -SIGABRT)
-{
-    (void)!rn_atomically(keep_tx, NULL, RN_NEVER);
-}
-
 static int
 retry_only(rn_tx *tx, void *arg)
 {
@@ -625,13 +478,6 @@ SIM_FINDS_TEXT(stm_retry_without_reads_is_a_deadlock, RN_SIM_DEADLOCK,
 }
 
 /* The search finds what two transactions in place of one may do. */
-static int
-read_to(rn_tx *tx, void *arg)
-{
-    const struct change *c = arg;
-    return get(tx, c->cell, (long *)(uintptr_t)&c->value);
-}
-
 static int
 add_in_two_steps(void *arg)
 {
