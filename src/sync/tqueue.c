@@ -94,7 +94,7 @@ rn_tqueue_peek(rn_tqueue *queue, rn_tx *tx, void *value)
 int64_t
 rn_tqueue_len(rn_tqueue *queue, rn_tx *tx)
 {
-    uint64_t pushed, popped;
+    uint64_t pushed = 0, popped = 0;
     rn__need(queue, "rn_tqueue_len", rn__site());
     int e = rn_tvar_read(&queue->pushed, tx, &pushed);
     if (e == 0)
