@@ -18,6 +18,8 @@
  *   timers.lock of the old home -> of the new one, which is only tried;
  *   select: all its chan.locks, task.locks and scope.watch_locks, in address
  *   order; nothing is locked inside a watch_lock.
+ *   variables of a transaction: in any order, and whoever has one waits for
+ *   none; nothing is locked inside;
  *   No lock is held across a task switch or a call of user code.
  */
 #ifndef RN_CORE_H
