@@ -98,7 +98,10 @@ finish(struct call *call)
 {
     if (!call->tx->wrote)
         return true; /* all it has read was so at one moment */
-    announce(call);
+    /* relaxed: as in rn__step */
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
+        announce(call);
     return rn__tx_commit(call->tx);
 }
 

@@ -198,6 +198,15 @@ void rn__tvar_check_idle(rn_tvar *tvar, const char *function, const void *site);
 void rn__tvar_store(const struct rn__tvar *v, const void *from);
 bool rn__tvar_differs(const struct rn__tvar *v, const void *from);
 
+typedef _Atomic uint64_t rn__tvar_piece;
+
+/* As big as a pointer or a long, and lies so: nearly all do. */
+static inline bool
+rn__tvar_is_word(const struct rn__tvar *v)
+{
+    return v->bytes == 8 && (uintptr_t)v->value % 8 == 0;
+}
+
 /* ---- committing (stm_commit.c) ------------------------------------------ */
 
 /* Make its writes happen; false: a conflict, and none has. */

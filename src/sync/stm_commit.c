@@ -94,6 +94,27 @@ lock_all(struct rn_tx *tx)
     return false;
 }
 
+static inline bool
+differs(const struct rn__tvar *v, const uint64_t *from)
+{
+    if (rn__unlikely(!rn__tvar_is_word(v)))
+        return rn__tvar_differs(v, from);
+    /* relaxed: written under LOCKED only */
+    return atomic_load_explicit((rn__tvar_piece *)v->value,
+                                memory_order_relaxed) != *from;
+}
+
+static inline void
+store(const struct rn__tvar *v, const uint64_t *from)
+{
+    if (rn__unlikely(!rn__tvar_is_word(v)))
+        rn__tvar_store(v, from);
+    else
+        /* release: as in rn__tvar_store */
+        atomic_store_explicit((rn__tvar_piece *)v->value, *from,
+                              memory_order_release);
+}
+
 /* Whether a write is of another value than is there. */
 static bool
 compare_all(struct rn_tx *tx)
@@ -103,8 +124,7 @@ compare_all(struct rn_tx *tx)
         struct rn__tx_entry *entry = &tx->entries[i];
         if (!entry->slot)
             continue;
-        entry->changed =
-            rn__tvar_differs(entry->tvar, &tx->values[entry->slot - 1]);
+        entry->changed = differs(entry->tvar, &tx->values[entry->slot - 1]);
         changes |= entry->changed;
     }
     return changes;
@@ -120,7 +140,7 @@ publish(struct rn_tx *tx, struct rn__tx_entry *entry, uint64_t version,
         unlock(entry);
         return;
     }
-    rn__tvar_store(v, &tx->values[entry->slot - 1]);
+    store(v, &tx->values[entry->slot - 1]);
     if (rn__unlikely(entry->held & RN__TVAR_WAITERS))
         rn__wait_claim_all(&v->queue, 0, woken);
     /* release: value and queue; the last touch */

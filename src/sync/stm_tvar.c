@@ -68,15 +68,7 @@ in_words(const struct rn__tvar *v)
     return (uintptr_t)v->value % 8 ? 0 : v->bytes & ~(size_t)7;
 }
 
-/* As big as a pointer or a long, and lies so: nearly all do. */
-static bool
-is_word(const struct rn__tvar *v)
-{
-    return v->bytes == 8 && (uintptr_t)v->value % 8 == 0;
-}
-
-/* The pieces of a value, as the type that they are accessed by. */
-typedef _Atomic uint64_t word_piece;
+/* A piece of a value, as the type that it is accessed by. */
 typedef _Atomic unsigned char byte_piece;
 
 static void
@@ -87,7 +79,8 @@ load_value(const struct rn__tvar *v, char *to)
     for (; i < words; i += 8) {
         /* acquire: partners with rn__tvar_store */
         uint64_t piece = atomic_load_explicit(
-            (const word_piece *)(const void *)(from + i), memory_order_acquire);
+            (const rn__tvar_piece *)(const void *)(from + i),
+            memory_order_acquire);
         memcpy(to + i, &piece, 8);
     }
     for (; i < v->bytes; i++)
@@ -106,7 +99,7 @@ rn__tvar_store(const struct rn__tvar *v, const void *value)
         uint64_t piece;
         memcpy(&piece, from + i, 8);
         /* release: LOCKED, for who reads it; partners with load_value */
-        atomic_store_explicit((word_piece *)(void *)(to + i), piece,
+        atomic_store_explicit((rn__tvar_piece *)(void *)(to + i), piece,
                               memory_order_release);
     }
     for (; i < v->bytes; i++)
@@ -123,8 +116,9 @@ rn__tvar_differs(const struct rn__tvar *v, const void *value)
     const char *to = v->value;
     for (; i < words; i += 8) {
         /* relaxed: written under LOCKED only */
-        uint64_t piece = atomic_load_explicit(
-            (const word_piece *)(const void *)(to + i), memory_order_relaxed);
+        uint64_t piece =
+            atomic_load_explicit((const rn__tvar_piece *)(const void *)(to + i),
+                                 memory_order_relaxed);
         if (memcmp(from + i, &piece, 8) != 0)
             return true;
     }
@@ -182,10 +176,10 @@ read_value(struct rn_tx *tx, const struct rn__tvar *v, void *to, uint64_t *seen)
         }
         if (rn__unlikely(word / RN__TVAR_VERSION > tx->snapshot) && !extend(tx))
             return false;
-        if (rn__likely(is_word(v)))
+        if (rn__likely(rn__tvar_is_word(v)))
             /* acquire: as in load_value */
-            *(uint64_t *)to = atomic_load_explicit((const word_piece *)v->value,
-                                                   memory_order_acquire);
+            *(uint64_t *)to = atomic_load_explicit(
+                (const rn__tvar_piece *)v->value, memory_order_acquire);
         else
             load_value(v, to);
         /* relaxed: after the acquire loads of the value */
@@ -254,12 +248,12 @@ rn_tvar_read(rn_tvar *tvar, rn_tx *tx, void *value)
     rn__need(tx, "rn_tvar_read", rn__site());
     rn__step(RN__TVAR_READ, &v->object, rn__site());
     uint64_t bit = rn__tx_bit(v);
-    if (rn__unlikely(tx->state != RN__TX_ACTIVE || !is_word(v) ||
+    if (rn__unlikely(tx->state != RN__TX_ACTIVE || !rn__tvar_is_word(v) ||
                      (tx->filter & bit) || tx->count >= RN__TX_FEW))
         return read_slowly(tvar, tx, value, rn__site());
     /* as in read_value */
     uint64_t word = atomic_load_explicit(&v->word, memory_order_acquire);
-    uint64_t got = atomic_load_explicit((const word_piece *)v->value,
+    uint64_t got = atomic_load_explicit((const rn__tvar_piece *)v->value,
                                         memory_order_acquire);
     uint64_t after = atomic_load_explicit(&v->word, memory_order_relaxed);
     if (rn__unlikely(word != after || (word & RN__TVAR_LOCKED) ||
@@ -274,15 +268,12 @@ rn_tvar_read(rn_tvar *tvar, rn_tx *tx, void *value)
     return 0;
 }
 
-int
-rn_tvar_write(rn_tvar *tvar, rn_tx *tx, const void *value)
+/* After the step: any variable in any state. */
+__attribute__((noinline)) static int
+write_slowly(rn_tvar *tvar, rn_tx *tx, const void *value, const void *site)
 {
-    const void *site = rn__site();
     struct rn__tvar *v = rn__tvar_inner(tvar);
-    rn__need(tvar, "rn_tvar_write", site);
-    rn__need(tx, "rn_tvar_write", site);
     check_size(v, "rn_tvar_write", site);
-    rn__step(RN__TVAR_WRITE, &v->object, site);
     if (rn__unlikely(tx->state != RN__TX_ACTIVE))
         return refuse(tx, "rn_tvar_write", site);
     struct rn__tx_entry *entry = rn__tx_find(tx, v);
@@ -291,10 +282,30 @@ rn_tvar_write(rn_tvar *tvar, rn_tx *tx, const void *value)
     void *slot = rn__tx_slot(tx, entry);
     if (!slot)
         return doom(tx, RN__TX_NOMEM);
-    if (rn__likely(v->bytes == 8))
-        memcpy(slot, value, 8);
-    else
-        memcpy(slot, value, v->bytes);
+    memcpy(slot, value, v->bytes);
+    return 0;
+}
+
+/* In line, the first write of a word that is among a few that were read. */
+int
+rn_tvar_write(rn_tvar *tvar, rn_tx *tx, const void *value)
+{
+    struct rn__tvar *v = rn__tvar_inner(tvar);
+    uint32_t i = 0;
+    rn__need(tvar, "rn_tvar_write", rn__site());
+    rn__need(tx, "rn_tvar_write", rn__site());
+    rn__step(RN__TVAR_WRITE, &v->object, rn__site());
+    if (rn__unlikely(tx->state != RN__TX_ACTIVE || !rn__tvar_is_word(v) ||
+                     tx->count > RN__TX_FEW || tx->depth ||
+                     tx->used >= tx->value_room))
+        return write_slowly(tvar, tx, value, rn__site());
+    while (i < tx->count && tx->entries[i].tvar != v)
+        i++;
+    if (rn__unlikely(i == tx->count || tx->entries[i].slot))
+        return write_slowly(tvar, tx, value, rn__site());
+    memcpy(&tx->values[tx->used], value, 8);
+    tx->entries[i].slot = ++tx->used;
+    tx->wrote = true;
     return 0;
 }
 
