@@ -6,6 +6,7 @@
 #include <runnel/base.h>
 #include <runnel/blocking.h>
 #include <runnel/chan.h>
+#include <runnel/context.h>
 #include <runnel/finalizer.h>
 #include <runnel/future.h>
 #include <runnel/hold.h>

@@ -24,6 +24,8 @@
 
 RN_BEGIN
 
+struct rn_context; /* runnel/context.h */
+
 /* Open a scope inside the caller's innermost scope and make it the innermost.
  *
  * deadline: when it passes before the scope is closed, the scope is cancelled;
@@ -48,6 +50,9 @@ typedef struct rn_scope_options {
     rn_outcome *outcomes; /* how each task ended, by index in order of spawn;
                              valid once close has returned. NULL: not wanted */
     size_t outcome_room;  /* of outcomes; those beyond are not told */
+    struct rn_context *context; /* the scope is cancelled when this is, even if
+                                   it is opened inside a shield, and its values
+                                   are found from inside; NULL: none */
 } rn_scope_options;
 
 /* Like rn_scope_open, with options (may be NULL).

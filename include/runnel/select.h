@@ -29,7 +29,7 @@ typedef enum rn_arm_kind {
     RN_ARM_KIND_RECV,     /* a receive that can be done */
     RN_ARM_KIND_JOIN,     /* a task that has ended */
     RN_ARM_KIND_AT,       /* a point in time */
-    RN_ARM_KIND_SCOPE,    /* a scope that is cancelled */
+    RN_ARM_KIND_SCOPE,    /* a scope, or a context, that is cancelled */
     RN_ARM_KIND_FUTURE    /* a promise that is completed */
 } rn_arm_kind;
 
@@ -39,7 +39,8 @@ typedef struct rn_arm {
     int result;    /* of the chosen arm: as the single call returns */
     rn_chan *chan; /* SEND, RECV; NULL is never ready */
     void *data;    /* SEND: the value. RECV: where to. JOIN: int result.
-                      SCOPE: the scope; NULL is never ready. FUTURE: where to */
+                      SCOPE: the scope, or the context; NULL is never ready.
+                      FUTURE: where to */
     uint64_t id;   /* JOIN: task id. AT: the time. FUTURE: its address; 0 is
                       never ready */
     uintptr_t rn__opaque[9]; /* the library's, while the call lasts */
@@ -60,6 +61,8 @@ typedef struct rn_arm {
     { RN_ARM_KIND_SCOPE, 0, NULL, (scope), 0, { 0 } }
 #define RN_ARM_FUTURE(future, value) \
     { RN_ARM_KIND_FUTURE, 0, NULL, (value), (uintptr_t)(future), { 0 } }
+#define RN_ARM_CONTEXT(context) \
+    { RN_ARM_KIND_SCOPE, 0, NULL, (context), 0, { 0 } }
 /* clang-format on */
 
 /* Among ready arms take the first instead of a random one. */

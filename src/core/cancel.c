@@ -7,6 +7,9 @@
  * marked, too. Why, and with what code, is written before the mark; nobody
  * writes it again.
  *
+ * Contexts are nodes of the same tree (context.c). Only they have followers, by
+ * which a scope or a context is below more than one; it is marked once.
+ *
  * A task alone is cancelled by its own mark, told, and by a cancel of the
  * outermost scope it has opened, which home->lock hands over: who opens a scope
  * right inside home sees the mark, or is seen.
@@ -51,38 +54,86 @@ mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
         return false;
     scope->code = code;
     scope->culprit = culprit;
+    scope->timed |= reason == RN__CANCEL_DEADLINE;
     /* The heavy fence before the wakes puts it before the looks at waits;
      * release: what led to the cancel is visible to who sees it. */
     atomic_store(&scope->cancelled, reason);
     return true;
 }
 
+/* Likewise: because one it is below is marked. */
+static bool
+mark_from(struct rn_scope *scope, const struct rn_scope *from)
+{
+    /* relaxed: see above */
+    if (atomic_load_explicit(&scope->cancelled, memory_order_relaxed))
+        return false;
+    scope->timed = from->timed;
+    return mark(scope, RN__CANCEL_PARENT, from->code, RN_INDEX_NONE);
+}
+
+void
+rn__scope_inherit_from(struct rn_scope *scope, const struct rn_scope *parent)
+{
+    mark_from(scope, parent);
+}
+
 void
 rn__scope_inherit(struct rn_scope *scope, int code)
 {
+    if (rn__scope_cancelled(scope->parent))
+        scope->timed = scope->parent->timed;
     mark(scope, RN__CANCEL_PARENT, code, RN_INDEX_NONE);
 }
 
-/* Mark all scopes below first, which is marked, pinned and the end of the work
- * list so far. */
+/* What a cancel has marked: a list of pinned scopes. */
+struct marked {
+    struct rn_scope *last;
+    bool tasks; /* one of them may have some */
+};
+
 static void
+add(struct marked *marked, struct rn_scope *scope)
+{
+    rn__scope_pin(scope);
+    scope->work_next = NULL;
+    marked->last->work_next = scope;
+    marked->last = scope;
+    marked->tasks |= !scope->is_context;
+}
+
+static void
+mark_followers(const struct rn_scope *context, struct marked *marked)
+{
+    const struct rn_context *from =
+        rn__container_of(context, const struct rn_context, node);
+    rn__list_each (link, &from->followers) {
+        struct rn_scope *target =
+            rn__container_of(link, struct rn__edge, link)->target;
+        if (target && mark_from(target, context))
+            add(marked, target);
+    }
+}
+
+/* Mark all scopes below first, which is marked, pinned and the end of the work
+ * list so far. Returns whether any of these can have tasks. */
+static bool
 mark_below(struct rn_scope *first)
 {
-    struct rn_scope *last = first;
+    struct marked marked = {first, !first->is_context};
     for (struct rn_scope *s = first; s; s = s->work_next) {
         rn__lock(&s->lock);
         rn__list_each (node, &s->inner) {
             struct rn_scope *inner =
                 rn__container_of(node, struct rn_scope, in_parent);
-            if (!mark(inner, RN__CANCEL_PARENT, s->code, RN_INDEX_NONE))
-                continue;
-            rn__scope_pin(inner);
-            inner->work_next = NULL;
-            last->work_next = inner;
-            last = inner;
+            if (mark_from(inner, s))
+                add(&marked, inner);
         }
+        if (s->is_context)
+            mark_followers(s, &marked);
         rn__unlock(&s->lock);
     }
+    return marked.tasks;
 }
 
 static void
@@ -122,7 +173,10 @@ static void
 wake_all(struct rn_scope *marked)
 {
     for (struct rn_scope *s = marked; s; s = s->work_next) {
-        wake_tasks(s);
+        if (s->is_context)
+            rn__context_wake(s);
+        else
+            wake_tasks(s);
         wake_watchers(s);
     }
 }
@@ -137,22 +191,40 @@ unpin_all(struct rn_scope *marked)
     }
 }
 
+/* Under cancel_lock, which it gives up: this one has just been marked. Where no
+ * tasks are, nobody waits without a lock. */
+static void
+spread(struct rn__rt *rt, struct rn_scope *scope)
+{
+    rn__scope_pin(scope);
+    scope->work_next = NULL;
+    if (mark_below(scope))
+        rn__os_fence_all(); /* see the head of wait.c */
+    wake_all(scope);
+    rn__unlock(&rt->cancel_lock);
+    unpin_all(scope);
+}
+
 void
 rn__scope_cancel_by(struct rn__rt *rt, struct rn_scope *scope, uint32_t reason,
                     int code, size_t culprit)
 {
     rn__lock(&rt->cancel_lock);
-    if (!mark(scope, reason, code, culprit)) {
+    if (mark(scope, reason, code, culprit))
+        spread(rt, scope);
+    else
         rn__unlock(&rt->cancel_lock);
-        return;
-    }
-    rn__scope_pin(scope);
-    scope->work_next = NULL;
-    mark_below(scope);
-    rn__os_fence_all(); /* see the head of wait.c */
-    wake_all(scope);
-    rn__unlock(&rt->cancel_lock);
-    unpin_all(scope);
+}
+
+void
+rn__scope_cancel_from(struct rn__rt *rt, struct rn_scope *scope,
+                      const struct rn_scope *from)
+{
+    rn__lock(&rt->cancel_lock);
+    if (mark_from(scope, from))
+        spread(rt, scope);
+    else
+        rn__unlock(&rt->cancel_lock);
 }
 
 void

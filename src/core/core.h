@@ -35,6 +35,7 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <runnel/context.h>
 #include <runnel/finalizer.h>
 #include <runnel/report.h>
 #include <runnel/run.h>
@@ -352,6 +353,7 @@ void rn__sched_park(struct rn__task *self);
 
 #include "core/scope.h"
 #include "core/wait.h"
+#include "core/context.h"
 
 /* ---- scheduler ---------------------------------------------------------- */
 
@@ -415,6 +417,8 @@ struct rn__worker {
     uint32_t block_count;
     struct rn_scope *scopes; /* free, by work_next; real world only */
     void *blocks; /* memory of freed rn_timers, each points to the next */
+    struct rn_scope *contexts; /* memory of freed ones, by work_next */
+    uint32_t context_count;
     _Atomic uint32_t wake;        /* futex: 0 while it sleeps or is about to */
     bool searching;               /* counted in rt->searching */
     struct rn__inside *inside;    /* of its thread; rt->idle_lock */

@@ -40,6 +40,14 @@ dump_holder(struct rn__rt *rt, const struct rn__object *object, FILE *out)
 }
 
 static void
+dump_scope(struct rn__rt *rt, const struct rn_scope *scope, FILE *out)
+{
+    rn__dump_object(
+        rt, scope && scope->is_context ? RN__ARM_CONTEXT : RN__ARM_SCOPE,
+        scope ? &scope->object : NULL, out);
+}
+
+static void
 dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
 {
     const char *comma = "";
@@ -57,9 +65,11 @@ dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
         } else {
             fprintf(out, "%s",
                     arm->kind == RN_ARM_KIND_JOIN     ? "a task's end"
-                    : arm->kind == RN_ARM_KIND_SCOPE  ? "a scope's cancel"
+                    : arm->kind == RN_ARM_KIND_SCOPE  ? "the cancel of "
                     : arm->kind == RN_ARM_KIND_FUTURE ? "a future"
                                                       : "a point in time");
+            if (arm->kind == RN_ARM_KIND_SCOPE)
+                dump_scope(rt, arm->data, out);
         }
     }
     if (task->info.arm_count > 8)
@@ -88,6 +98,8 @@ purpose(enum rn__kind kind)
         return "for units of ";
     case RN__JOIN:
         return "for the end of ";
+    case RN__CONTEXT_WAIT:
+        return "for the cancel of ";
     case RN__SCOPE_CLOSE:
         return "for all tasks of ";
     case RN__RETRY:

@@ -34,6 +34,13 @@
     X(ARM_SCOPE, "arm cancel", "scope")    \
     X(ARM_AT, "arm at", "")                \
     X(ARM_FUTURE, "arm future", "future")  \
+    X(ARM_CONTEXT, "arm", "context")       \
+    X(CONTEXT_NEW, "make from", "context") \
+    X(CONTEXT_CANCEL, "cancel", "context") \
+    X(CONTEXT_LOOK, "look at", "context")  \
+    X(CONTEXT_WAIT, "wait", "context")     \
+    X(CONTEXT_CALL, "call at", "context")  \
+    X(CONTEXT_STOP, "stop at", "context")  \
     X(LOCK, "lock", "mutex")               \
     X(UNLOCK, "unlock", "mutex")           \
     X(RLOCK, "read lock", "rwmutex")       \
@@ -77,6 +84,7 @@
     X(FIRE, "fires", "timer")              \
     X(EXPIRE, "deadline of", "scope")      \
     X(RUN_AGAIN, "begins anew", "")        \
+    X(CONTEXT_DUE, "expiry of", "context") \
     X(VERDICT, "verdict", "")
 
 /* Kinds up to ANNOTATE_FIRST are operations and points where the schedule

@@ -203,6 +203,7 @@ free_blocks(struct rn__rt *rt, void *block)
 void
 rn__rt_fini(struct rn__rt *rt)
 {
+    rn__contexts_fini(rt);
     for (int i = 0; i < rt->worker_count; i++) {
         rn__scopes_fini(&rt->workers[i]);
         free_blocks(rt, rt->workers[i].blocks);

@@ -35,8 +35,13 @@ rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
 static void
 wait_unpinned(struct rn_scope *scope)
 {
-    while (atomic_load_explicit(&scope->pins, memory_order_acquire) > 0)
+    uint32_t pins;
+    /* acquire: partners with rn__scope_unpin */
+    while ((pins = atomic_load_explicit(&scope->pins, memory_order_acquire))) {
+        if (pins & RN__SCOPE_CONTEXTS)
+            rn__scope_end_contexts(scope);
         rn__os_relax();
+    }
 }
 
 /* ---- tasks come and go -------------------------------------------------- */
@@ -218,11 +223,12 @@ rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope, uint32_t live)
 
 /* ---- open and close ----------------------------------------------------- */
 
-static void
-expire(struct rn__timer *timer, struct rn__expired *out)
+void
+rn__scope_expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn_scope *scope = rn__container_of(timer, struct rn_scope, timer);
-    rn__note(RN__EXPIRE, &scope->object, NULL);
+    rn__note(scope->is_context ? RN__CONTEXT_DUE : RN__EXPIRE,
+             &scope->object, NULL);
     /* relaxed: under the lock */
     if (atomic_load_explicit(&scope->expired, memory_order_relaxed))
         return; /* it may still be in the list of the first time */
@@ -235,6 +241,7 @@ expire(struct rn__timer *timer, struct rn__expired *out)
 static void
 arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
 {
+    atomic_store_explicit(&scope->deadline, deadline, memory_order_relaxed);
     if (deadline != RN_NEVER && deadline > rn__rt_now(rt)) {
         rn__timer_restart(&rn__worker_self()->timers, &scope->timer, deadline,
                           0);
@@ -357,7 +364,11 @@ open_scope(struct rn__task *self, rn_time deadline,
     if (!s)
         return -ENOMEM;
     rn__scope_init(s, self->scope, self);
-    rn__timer_init(&s->timer, expire);
+    rn__timer_init(&s->timer, rn__scope_expire);
+    if (options && options->context && !rn__scope_under(s, options->context)) {
+        scope_put(rt, s);
+        return -ENOMEM;
+    }
     if (options)
         start_report(s, options);
     rn__step(RN__SCOPE_OPEN, &s->object, site);
@@ -365,6 +376,8 @@ open_scope(struct rn__task *self, rn_time deadline,
     self->scope = s;
     rn__task_touch(self);
     arm(rt, s, deadline);
+    if (options && options->context)
+        rn__scope_follow(s);
     *scope = s;
     return 0;
 }

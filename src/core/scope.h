@@ -12,7 +12,8 @@ struct rn_scope {
     _Atomic uint32_t live;      /* tasks and held handles, and one for the owner
                                    until close; with cancelled, as a spawn needs
                                    both. The top bit: RN__SCOPE_COUNTS */
-    _Atomic uint32_t pins;      /* cancels in progress that look at it */
+    _Atomic uint32_t pins;      /* cancels in progress that look at it. The top
+                                   bit: RN__SCOPE_CONTEXTS */
     struct rn__task *owner;     /* who opened it */
     struct rn_scope *parent;    /* NULL for the root */
     struct rn__list in_parent;  /* in parent->inner; parent->lock */
@@ -26,6 +27,9 @@ struct rn_scope {
                                    live is given up */
     _Atomic bool gave_up;       /* a task ended -ECANCELED, and should not */
     bool collects;              /* a failure cancels nothing */
+    bool is_context;            /* the node of a context: has no tasks */
+    bool timed;                 /* a deadline led to the cancel; written before
+                                   cancelled */
     _Atomic bool expired;       /* the deadline has passed once; written under
                                    the lock of its timer's home */
     int error;                  /* first error of a task; lock */
@@ -37,17 +41,25 @@ struct rn_scope {
     size_t outcome_room;        /* of outcomes */
     _Atomic uint32_t spawned;   /* into one that counts */
     struct rn__timer timer;     /* deadline */
+    _Atomic rn_time deadline;   /* as it was set last; relaxed: a hint */
+    struct rn__edge *under;     /* the context it is under; NULL: none */
     const char *name;           /* for dumps; NULL: none */
     struct rn_scope *work_next; /* in a cancel's work list (pinned) */
     struct rn_scope *expired_next;
     /* A task leaves that is PLACED; before it is counted out. NULL: none is */
     void (*on_leave)(void *arg);
     void *on_leave_arg;
+    /* its own context, a reference; NULL: nobody has asked yet. Under lock */
+    _Atomic(struct rn_context *) context;
 };
 
 /* In live: the scope has a report or outcomes, so each task gets an index and
  * tells how it has ended. A spawn sees it where it looks whether live is 0. */
 #define RN__SCOPE_COUNTS 0x80000000u
+
+/* In pins: the scope has a context of its own, or is under one. A close sees it
+ * where it looks whether pins is 0. */
+#define RN__SCOPE_CONTEXTS 0x80000000u
 
 /* Why a scope is cancelled, or a task alone. */
 enum {
@@ -107,6 +119,14 @@ void rn__scope_cancel_by(struct rn__rt *rt, struct rn_scope *scope,
                          uint32_t reason, int code, size_t culprit);
 /* Under parent->lock: a new scope inherits a cancel. */
 void rn__scope_inherit(struct rn_scope *scope, int code);
+/* The same from a parent that is marked. */
+void rn__scope_inherit_from(struct rn_scope *scope,
+                            const struct rn_scope *parent);
+/* Cancel a scope because one it is below is marked. */
+void rn__scope_cancel_from(struct rn__rt *rt, struct rn_scope *scope,
+                           const struct rn_scope *from);
+/* The expiry of a scope's timer. */
+void rn__scope_expire(struct rn__timer *timer, struct rn__expired *out);
 void rn__scope_pin(struct rn_scope *scope);
 void rn__scope_unpin(struct rn_scope *scope);
 /* Keep a failure: in the report, or as what close returns. */

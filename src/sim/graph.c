@@ -100,6 +100,8 @@ wakes(enum rn__kind done, enum rn__kind wait)
         return done == RN__GROUP_ADD;
     case RN__RETRY:
         return done == RN__TVAR_SET;
+    case RN__CONTEXT_WAIT:
+        return done == RN__CONTEXT_CANCEL;
     default:
         return false;
     }

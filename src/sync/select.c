@@ -160,6 +160,16 @@ prepare_arm(struct call *call, uint32_t i)
         inner(&call->arms[call->locks++])->order = i;
 }
 
+/* The object of a SCOPE arm, which may be a context's. */
+static struct rn__object *
+scope_of(const rn_arm *arm, enum rn__kind *kind)
+{
+    struct rn_scope *scope = arm->data;
+    if (scope->is_context)
+        *kind = RN__ARM_CONTEXT;
+    return &scope->object;
+}
+
 static void
 announce_slowly(const struct call *call, const void *site)
 {
@@ -170,6 +180,7 @@ announce_slowly(const struct call *call, const void *site)
         rn_arm *arm = &call->arms[i];
         struct rn__object *object = NULL;
         struct rn__task *task;
+        enum rn__kind kind = kinds[arm->kind];
         if (arm->kind == RN_ARM_KIND_NONE)
             continue;
         if (arm->chan)
@@ -178,10 +189,10 @@ announce_slowly(const struct call *call, const void *site)
                  (task = rn__task_record(call->rt, arm->id)))
             object = &task->object;
         else if (arm->kind == RN_ARM_KIND_SCOPE && arm->data)
-            object = &((struct rn_scope *)arm->data)->object;
+            object = scope_of(arm, &kind);
         else if (arm->kind == RN_ARM_KIND_FUTURE && future_of(arm))
             object = &future_of(arm)->object;
-        rn__note(kinds[arm->kind], object, site);
+        rn__note(kind, object, site);
     }
     rn__step(RN__SELECT, NULL, site);
 }
