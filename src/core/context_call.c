@@ -79,11 +79,13 @@ prepare(struct rn_context_call *call, rn_scope *scope, rn_task_fn *fn,
     call->task = rn__task_make(rn__rt_self(), fn, arg, site);
     if (!call->task)
         return -ENOMEM;
+    /* relaxed: for dumps */
+    atomic_store_explicit(&call->task->name, NULL, memory_order_relaxed);
     call->task->home = scope;
-    if (rn__scope_reserve(scope))
-        return 0;
-    rn__task_free(call->task);
-    return rn__scope_cancelled(scope) ? -ECANCELED : -EPIPE;
+    int error = rn__scope_reserve(scope);
+    if (error)
+        rn__task_free(call->task);
+    return error;
 }
 
 int

@@ -58,6 +58,9 @@
 #define rn__join_is_endless modelled_join_is_endless
 #define rn__scope_cancel_by modelled_scope_cancel_by
 #define rn__scope_inherit modelled_scope_inherit
+#define rn__scope_inherit_from modelled_scope_inherit_from
+#define rn__scope_cancel_from modelled_scope_cancel_from
+#define rn__scope_expire modelled_scope_expire
 #define rn__task_tell modelled_task_tell
 #define rn_cancel_reason modelled_public_cancel_reason
 #define rn_cancel_requested modelled_public_cancel_requested
