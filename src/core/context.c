@@ -584,7 +584,7 @@ rn_scope_context(rn_scope *scope, rn_context **ctx)
     const void *site = rn__site();
     rn__need(scope, "rn_scope_context", site);
     rn__need(ctx, "rn_scope_context", site);
-    rn__step(RN__CONTEXT_NEW, &scope->object, site);
+    rn__step(RN__CONTEXT_OF, &scope->object, site);
     rn_context *c = context_of(scope, site);
     if (!c)
         return -ENOMEM;

@@ -132,8 +132,7 @@ rn_context_call_stop(rn_context_call *call)
     if (!call)
         return 0;
     rn_context *from = call->edge.from;
-    rn__step(RN__CONTEXT_STOP, from ? &from->node.object : NULL,
-             rn__site());
+    rn__step(RN__CONTEXT_STOP, from ? &from->node.object : NULL, rn__site());
     if (from)
         rn__lock(&from->node.lock);
     struct rn__task *task = take_task(call);

@@ -35,6 +35,7 @@
     X(ARM_AT, "arm at", "")                \
     X(ARM_FUTURE, "arm future", "future")  \
     X(ARM_CONTEXT, "arm", "context")       \
+    X(CONTEXT_OF, "context of", "scope")   \
     X(CONTEXT_NEW, "make from", "context") \
     X(CONTEXT_CANCEL, "cancel", "context") \
     X(CONTEXT_LOOK, "look at", "context")  \

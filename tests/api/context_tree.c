@@ -88,9 +88,9 @@ model_add(struct model *m)
     } else if (how == 2) {
         n->key = draw(m, KEYS);
         n->value = m->count;
-        CHECK_EQ(rn_context_with_value(pa, &keys[n->key], &n->value, NULL,
-                                       &n->ctx),
-                 0);
+        CHECK_EQ(
+            rn_context_with_value(pa, &keys[n->key], &n->value, NULL, &n->ctx),
+            0);
     } else {
         n->ctx = child(pa);
     }
