@@ -55,9 +55,13 @@ mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
     scope->code = code;
     scope->culprit = culprit;
     scope->timed |= reason == RN__CANCEL_DEADLINE;
-    /* The heavy fence before the wakes puts it before the looks at waits;
-     * release: what led to the cancel is visible to who sees it. */
-    atomic_store(&scope->cancelled, reason);
+    /* The heavy fence before the wakes puts it before the looks at waits; for
+     * a context nobody looks at its mark but under a lock. Release: what led to
+     * the cancel is visible to who sees it. */
+    if (scope->is_context)
+        atomic_store_explicit(&scope->cancelled, reason, memory_order_release);
+    else
+        atomic_store(&scope->cancelled, reason);
     return true;
 }
 
@@ -149,8 +153,12 @@ static void
 wake_watchers(struct rn_scope *scope)
 {
     struct rn__list woken;
-    rn__list_init(&woken);
     rn__lock(&scope->watch_lock);
+    if (rn__likely(rn__list_empty(&scope->watchers))) {
+        rn__unlock(&scope->watch_lock);
+        return;
+    }
+    rn__list_init(&woken);
     rn__wait_claim_all(&scope->watchers, 0, &woken);
     rn__unlock(&scope->watch_lock);
     rn__fire_all(&woken);
@@ -196,6 +204,11 @@ unpin_all(struct rn_scope *marked)
 static void
 spread(struct rn__rt *rt, struct rn_scope *scope)
 {
+    if (scope->is_context && rn__context_is_leaf(scope)) {
+        wake_watchers(scope);
+        rn__unlock(&rt->cancel_lock);
+        return; /* the caller keeps it alive */
+    }
     rn__scope_pin(scope);
     scope->work_next = NULL;
     if (mark_below(scope))

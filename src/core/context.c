@@ -27,24 +27,27 @@
  */
 #include "core/core.h"
 
-#include <string.h>
-
 /* ---- memory ------------------------------------------------------------- */
 
 enum { CONTEXTS_KEPT = 32 };
 
-/* Zeroed. Only those without edges are kept. */
+/* Only those without edges are kept. */
 static rn_context *
 take(struct rn__worker *worker, size_t edges)
 {
-    rn_context *c;
     struct rn_scope *kept = worker->contexts;
-    if (edges || !kept)
-        return rn__alloc(worker->rt, sizeof *c + edges * sizeof *c->edges);
-    worker->contexts = kept->work_next;
-    worker->context_count--;
-    c = rn__container_of(kept, struct rn_context, node);
-    memset(c, 0, sizeof *c);
+    if (rn__likely(!edges && kept)) {
+        worker->contexts = kept->work_next;
+        worker->context_count--;
+        return rn__container_of(kept, struct rn_context, node);
+    }
+    rn_context *c = rn__alloc(worker->rt, sizeof *c + edges * sizeof *c->edges);
+    if (!c)
+        return NULL;
+    rn__scope_init(&c->node, NULL, NULL);
+    rn__list_init(&c->followers);
+    c->node.is_context = true;
+    c->edge_count = (uint32_t)edges;
     return c;
 }
 
@@ -100,12 +103,16 @@ make(struct rn__worker *worker, rn_context *parent, size_t edges)
     rn_context *c = take(worker, edges);
     if (!c)
         return NULL;
-    rn__scope_init(&c->node, NULL, NULL);
-    c->node.is_context = true;
-    rn__timer_init(&c->node.timer, rn__scope_expire);
-    rn__list_init(&c->followers);
-    /* relaxed: nobody else knows it */
+    /* Of one that was freed before, all lists are empty and the rest is set
+     * before it is read. Relaxed: nobody else knows it. */
+    atomic_store_explicit(&c->node.cancelled, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->node.expired, false, memory_order_relaxed);
     atomic_store_explicit(&c->refs, 1, memory_order_relaxed);
+    rn__timer_init(&c->node.timer, rn__scope_expire);
+    c->node.timed = c->of_scope = false;
+    c->node.parent = c->scope = NULL;
+    c->key = c->value = NULL;
+    c->drop = NULL;
     c->parent = add_reference(parent);
     c->values = parent ? parent->values : NULL;
     c->deadline = c->sure = RN_NEVER;
@@ -173,6 +180,14 @@ start_timer(struct rn__worker *worker, rn_context *c, rn_time deadline)
         rn__timer_stop(&c->node.timer);
 }
 
+static void
+stop_timer(struct rn_scope *node)
+{
+    /* relaxed: who has started it hands it to us, or stops it himself */
+    if (atomic_load_explicit(&node->timer.home, memory_order_relaxed))
+        rn__timer_stop(&node->timer);
+}
+
 /* ---- the end ------------------------------------------------------------ */
 
 static bool
@@ -187,7 +202,7 @@ static void
 leave_all(rn_context *c, const void *site)
 {
     struct rn_scope *node = &c->node;
-    rn__timer_stop(&node->timer);
+    stop_timer(node);
     if (node->parent) {
         rn__lock(&node->parent->lock);
         rn__list_remove(&node->in_parent);
@@ -232,6 +247,18 @@ unref(rn_context *ctx, const void *site)
 
 /* ---- cancel ------------------------------------------------------------- */
 
+bool
+rn__context_is_leaf(struct rn_scope *node)
+{
+    const rn_context *c = rn__container_of(node, struct rn_context, node);
+    rn__lock(&node->lock);
+    bool leaf = rn__list_empty(&node->inner) && rn__list_empty(&c->followers);
+    rn__unlock(&node->lock);
+    if (leaf)
+        stop_timer(node);
+    return leaf;
+}
+
 /* Under cancel_lock. */
 void
 rn__context_wake(struct rn_scope *node)
@@ -242,7 +269,7 @@ rn__context_wake(struct rn_scope *node)
     if (!rn__list_empty(&c->followers))
         calls = rn__context_take_calls(c);
     rn__unlock(&node->lock);
-    rn__timer_stop(&node->timer);
+    stop_timer(node);
     rn__context_begin(calls);
 }
 
@@ -471,7 +498,6 @@ rn_context_merge(rn_context *const *parents, size_t count, rn_context **ctx)
     if (!c)
         return -ENOMEM;
     put_inside_parent(c);
-    c->edge_count = (uint32_t)more;
     for (size_t i = 0; i < more; i++) {
         rn_context *from = add_reference(parents[i + 1]);
         c->edges[i].from = from;

@@ -35,6 +35,9 @@ struct rn_context {
 
 _Static_assert(offsetof(struct rn_context, node) == 0, "an arm is on either");
 
+/* Whether the tree ends at a context that is marked; then its timer is stopped,
+ * and what is put below it later will see the mark. */
+bool rn__context_is_leaf(struct rn_scope *node);
 /* It is marked: stop its timer, begin its calls. */
 void rn__context_wake(struct rn_scope *node);
 
