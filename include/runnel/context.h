@@ -58,8 +58,8 @@ RN_API RN_MUST_USE int rn_context_with_value(rn_context *parent,
                                              void (*drop)(void *value),
                                              rn_context **ctx);
 
-/* Make a context with the values of parent, but not its cancel and deadline: for
- * what must be done in any case.
+/* Make a context with the values of parent, but not its cancel and deadline:
+ * for what must be done in any case.
  *
  * Owner: as rn_context_new.
  * Returns: 0 or -ENOMEM.
@@ -118,8 +118,8 @@ RN_API int rn_context_status(const rn_context *ctx);
  */
 RN_API int rn_context_cause(const rn_context *ctx);
 
-/* The deadline: the earliest of its own and of those it was made from. That of a
- * scope counts as it was when rn_scope_context was first called.
+/* The deadline: the earliest of its own and of those it was made from. That of
+ * a scope counts as it was when rn_scope_context was first called.
  *
  * Returns: it, whether it has passed or not; RN_NEVER: none.
  */

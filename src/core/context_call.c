@@ -76,7 +76,7 @@ static int
 prepare(struct rn_context_call *call, rn_scope *scope, rn_task_fn *fn,
         void *arg, const void *site)
 {
-    call->task = rn__task_make(rn__rt_self(), fn, arg, site);
+    call->task = rn__task_make(fn, arg, site);
     if (!call->task)
         return -ENOMEM;
     /* relaxed: for dumps */

@@ -227,8 +227,8 @@ void
 rn__scope_expire(struct rn__timer *timer, struct rn__expired *out)
 {
     struct rn_scope *scope = rn__container_of(timer, struct rn_scope, timer);
-    rn__note(scope->is_context ? RN__CONTEXT_DUE : RN__EXPIRE,
-             &scope->object, NULL);
+    rn__note(scope->is_context ? RN__CONTEXT_DUE : RN__EXPIRE, &scope->object,
+             NULL);
     /* relaxed: under the lock */
     if (atomic_load_explicit(&scope->expired, memory_order_relaxed))
         return; /* it may still be in the list of the first time */

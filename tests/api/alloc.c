@@ -291,6 +291,63 @@ part_tqueue(void)
 }
 
 static int
+count_call(void *arg)
+{
+    ++*(int *)arg;
+    return 0;
+}
+
+/* All that can be made from a context; made or not, all is freed. */
+static void
+make_contexts(rn_context *top, int *drops, int *dropped)
+{
+    rn_context *more[4] = {top, NULL, NULL, NULL};
+    rn_time hour = rn_now() + 3600 * RN_SEC;
+    worked(rn_context_new(top, hour, &more[1]));
+    *drops += worked(
+        rn_context_with_value(more[1], drops, dropped, count_drop, &more[2]));
+    worked(rn_context_merge(more, 3, &more[3]));
+    if (more[3]) {
+        rn_context *keep = NULL;
+        CHECK_EQ(rn_context_deadline(more[3]), more[1] ? hour : RN_NEVER);
+        worked(rn_context_without_cancel(more[3], &keep));
+        rn_context_unref(keep);
+    }
+    for (int i = 1; i < 4; i++)
+        rn_context_unref(more[i]);
+}
+
+static void
+part_contexts(void)
+{
+    int drops = 0, dropped = 0, calls = 0, called = 0;
+    rn_context *top = NULL, *of_scope = NULL;
+    rn_context_call *call = NULL;
+    rn_scope *s = NULL;
+    worked(rn_context_new(NULL, RN_NEVER, &top));
+    make_contexts(top, &drops, &dropped);
+    CHECK_EQ(dropped, drops);
+    rn_scope_options options = {.context = top};
+    if (worked(rn_scope_open_with(&options, &s))) {
+        worked(rn_context_current(&of_scope));
+        if (of_scope)
+            CHECK_EQ(rn_context_status(of_scope), 0);
+        calls = worked(rn_context_after(top, s, count_call, &called, &call));
+        if (top)
+            rn_context_cancel(top, 0);
+        else if (calls)
+            CHECK_EQ(calls = !rn_context_call_stop(call), 0);
+        if (of_scope)
+            CHECK_EQ(rn_context_status(of_scope), top ? -ECANCELED : 0);
+        CHECK_EQ(rn_scope_close(s), 0);
+        CHECK_EQ(called, calls);
+        if (top)
+            CHECK_EQ(rn_context_call_stop(call), 0);
+    }
+    rn_context_unref(top);
+}
+
+static int
 body(void *arg)
 {
     (void)arg;
@@ -307,6 +364,7 @@ body(void *arg)
         part_blocking();
         part_stm();
         part_tqueue();
+        part_contexts();
         CHECK_EQ(rn_sleep(RN_US), 0);
     }
     return 0;

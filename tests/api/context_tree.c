@@ -1,4 +1,4 @@
-/* context_tree.c - tests of runnel/context.h: trees, cancels at once, numbers. */
+/* context_tree.c - tests of runnel/context.h: trees, cancels at once, many. */
 #include "world.h"
 
 #include <errno.h>
