@@ -14,12 +14,15 @@ struct rn_context_call {
                               edge.from->node.lock */
 };
 
+/* Whoever has it next has its place, too. */
 static struct rn__task *
 take_task(struct rn_context_call *call)
 {
     struct rn__task *task = call->task;
     call->task = NULL;
     rn__list_remove(&call->edge.link);
+    if (task) /* relaxed: for dumps */
+        atomic_fetch_sub_explicit(&task->home->calls, 1, memory_order_relaxed);
     return task;
 }
 
@@ -85,6 +88,8 @@ prepare(struct rn_context_call *call, rn_scope *scope, rn_task_fn *fn,
     int error = rn__scope_reserve(scope);
     if (error)
         rn__task_free(call->task);
+    else /* relaxed: for dumps */
+        atomic_fetch_add_explicit(&scope->calls, 1, memory_order_relaxed);
     return error;
 }
 
@@ -106,9 +111,9 @@ rn_context_after(rn_context *ctx, rn_scope *scope, rn_task_fn *fn, void *arg,
         return error;
     }
     c->edge.from = rn_context_ref(ctx);
-    struct rn__task *task = c->task;
     if (!wait_for_cancel(c)) {
-        c->task = task->next = NULL;
+        struct rn__task *task = take_task(c);
+        task->next = NULL;
         rn__context_begin(task);
     }
     *call = c;

@@ -76,6 +76,18 @@ dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
         fprintf(out, ", ...");
 }
 
+/* What a close waits for beside tasks. */
+static void
+dump_calls(const struct rn__object *object, FILE *out)
+{
+    const struct rn_scope *scope =
+        rn__container_of(object, const struct rn_scope, object);
+    uint32_t calls = atomic_load_explicit(&scope->calls, memory_order_relaxed);
+    if (calls)
+        fprintf(out, ", and for %u call%s at a context", calls,
+                calls == 1 ? "" : "s");
+}
+
 static const char *
 purpose(enum rn__kind kind)
 {
@@ -145,7 +157,9 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         fprintf(out, "%s", purpose(kind));
         if (still)
             rn__dump_object(rt, kind, object, out);
-        else
+        if (still && kind == RN__SCOPE_CLOSE)
+            dump_calls(object, out);
+        if (!still)
             fprintf(out, "%s %p", rn__kind_object(kind), (void *)object);
         if (still && kind == RN__SCOPE_CLOSE)
             dump_scope_name(object, out);

@@ -40,6 +40,7 @@ struct rn_scope {
     rn_outcome *outcomes;       /* by index; lock */
     size_t outcome_room;        /* of outcomes */
     _Atomic uint32_t spawned;   /* into one that counts */
+    _Atomic uint32_t calls;     /* places for calls at contexts; relaxed */
     struct rn__timer timer;     /* deadline */
     _Atomic rn_time deadline;   /* as it was set last; relaxed: a hint */
     struct rn__edge *under;     /* the context it is under; NULL: none */

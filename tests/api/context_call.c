@@ -267,3 +267,18 @@ API_TEST_SCHEDULES(context_calls_all_come, 20)
     }
     rn_context_unref(ctx);
 }
+
+static int
+never(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+SIM_FINDS_TEXT(context_call_never_stopped_is_named, RN_SIM_DEADLOCK,
+               "for all tasks of scope#|and for 1 call at a context,")
+{
+    rn_scope *s = open_scope(RN_NEVER);
+    after(child(NULL), s, never, NULL);
+    rn_scope_close(s);
+}

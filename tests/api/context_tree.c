@@ -414,3 +414,28 @@ REAL_TEST(context_timed_ones_leave_no_memory)
     CHECK_LE(resident_bytes(), before + (1 << 20));
     rn_context_unref(top);
 }
+
+static int
+make_many(void *arg)
+{
+    rn_context *top = child(NULL);
+    for (int i = 0; i < 1000; i++) {
+        rn_context *ctx, *below;
+        CHECK_EQ(rn_context_new(top, rn_after(3600 * RN_SEC), &ctx), 0);
+        CHECK_EQ(rn_context_with_value(ctx, &keys[0], arg, NULL, &below), 0);
+        rn_context_cancel(ctx, 0);
+        rn_context_unref(ctx);
+        rn_context_unref(below);
+    }
+    rn_context_unref(top);
+    return 0;
+}
+
+/* Allocation number 200 would fail. */
+TEST(context_is_made_from_what_was_freed)
+{
+    rn_options options = {.workers = 1, .fail_alloc = 200};
+    if (TEST_SANITIZED == TEST_SANITIZE_ADDRESS)
+        test_skip("it wants all memory freed");
+    CHECK_EQ(rn_run(&options, make_many, NULL), 0);
+}
