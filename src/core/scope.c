@@ -346,7 +346,7 @@ rn__scope_begin(struct rn_scope *scope, struct rn__task *self, rn_time deadline,
                 const void *site)
 {
     rn__scope_init(scope, self->scope, self);
-    rn__timer_init(&scope->timer, expire);
+    rn__timer_init(&scope->timer, rn__scope_expire);
     rn__step(RN__SCOPE_OPEN, &scope->object, site);
     link_below(scope, self->scope, self);
     self->scope = scope;
