@@ -231,7 +231,7 @@ MODEL(stm_read_against_commit, .setup = setup, .threads = {reader, upwards},
 
 MODEL(stm_read_against_two_commits, .setup = setup,
       .threads = {reader, upwards, downwards}, .check = check_two_and_two,
-      .bound = 2);
+      .bound = 1);
 
 /* ---- retry against commit ----------------------------------------------- */
 
