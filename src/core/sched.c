@@ -193,7 +193,7 @@ void
 rn__sched_measure(struct rn__worker *worker, rn_time now)
 {
     const struct rn__counters *c = &worker->count;
-    /* By what has run, not by rounds: of these a monitor may have taken away. */
+    /* By what has run, not by rounds: a monitor may have taken some away. */
     uint64_t ran = atomic_load_explicit(&c->switches, memory_order_relaxed) +
                    atomic_load_explicit(&c->passes, memory_order_relaxed);
     uint64_t used = ran - worker->pace.ran;
