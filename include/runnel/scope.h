@@ -55,7 +55,9 @@ typedef struct rn_scope_options {
                                    are found from inside; NULL: none */
 } rn_scope_options;
 
-/* Like rn_scope_open, with options (may be NULL).
+/* Like rn_scope_open, with options (may be NULL). In the report and among the
+ * outcomes, a task that was cancelled before it began counts as cancelled, and
+ * not_run stays 0.
  *
  * Returns: as rn_scope_open. -EINVAL: unknown flags.
  */
@@ -70,7 +72,8 @@ RN_API RN_MUST_USE int rn_scope_open_with(const rn_scope_options *options,
  * scope's own deadline cancelled it before the caller had come here and the
  * last task had ended; else
  * -ECANCELED if it, or a scope around it, was cancelled and a task ended
- * because of that; else 0.
+ * because of that, or a task returned -ECANCELED unasked; else 0. A task that
+ * gave up because it alone was cancelled (rn_task_cancel) counts for nothing.
  * Order: all its tasks did is visible to the caller.
  * Panics: if the caller did not open it, another is open inside it, or a select
  * still waits for its cancel.

@@ -439,7 +439,8 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
         return -ESRCH;
     if (target->ended) {
         got = rn__task_consume(target);
-    } else if (rn__unlikely(rn__join_is_endless(target, self))) {
+    } else if (rn__unlikely(target->home != self->scope || target == self) &&
+               rn__join_is_endless(target, self)) {
         rn__unlock(&target->lock);
         return -EDEADLK;
     } else if (deadline == RN_NOW) {
