@@ -10,7 +10,8 @@
  * Contexts are nodes of the same tree (context.c). Only they have followers, by
  * which a scope or a context is below more than one; it is marked once.
  *
- * A task alone is cancelled by its own mark, told, and by a cancel of the
+ * A task alone is cancelled by its own mark, told; by a bit in the mark of its
+ * home, so that only tasks of such a home look at told; and by a cancel of the
  * outermost scope it has opened, which home->lock hands over: who opens a scope
  * right inside home sees the mark, or is seen.
  *
@@ -50,7 +51,9 @@ static bool
 mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
 {
     /* relaxed: see above */
-    if (atomic_load_explicit(&scope->cancelled, memory_order_relaxed))
+    uint32_t some =
+        atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
+    if (some & ~RN__CANCEL_SOME)
         return false;
     scope->code = code;
     scope->culprit = culprit;
@@ -61,7 +64,7 @@ mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
     if (scope->is_context)
         atomic_store_explicit(&scope->cancelled, reason, memory_order_release);
     else
-        atomic_store(&scope->cancelled, reason);
+        atomic_store(&scope->cancelled, reason | some);
     return true;
 }
 
@@ -268,6 +271,25 @@ mark_outer(struct rn__task *task)
     return outer;
 }
 
+/* Under cancel_lock: the tasks of a scope must look at told. */
+static void
+mark_some(struct rn_scope *home)
+{
+    /* relaxed: written under cancel_lock only */
+    uint32_t now = atomic_load_explicit(&home->cancelled, memory_order_relaxed);
+    /* release: told, and told_code; partners with rn__cancel_near */
+    atomic_store_explicit(&home->cancelled, now | RN__CANCEL_SOME,
+                          memory_order_release);
+}
+
+void
+rn__task_tell_home(struct rn__task *task)
+{
+    rn__lock(&task->rt->cancel_lock);
+    mark_some(task->home);
+    rn__unlock(&task->rt->cancel_lock);
+}
+
 void
 rn__task_tell(struct rn__task *task, uint32_t reason, int code)
 {
@@ -279,8 +301,9 @@ rn__task_tell(struct rn__task *task, uint32_t reason, int code)
         return;
     }
     task->told_code = code;
-    /* release: partners with rn__cancel_near */
+    /* release: told_code; partners with rn__cancel_seen */
     atomic_store_explicit(&task->told, reason, memory_order_release);
+    mark_some(task->home);
     struct rn_scope *outer = mark_outer(task);
     if (outer)
         mark_below(outer);
@@ -304,9 +327,7 @@ rn__cancel_seen(const struct rn__task *self, int *code)
             ? atomic_load_explicit(&self->told, memory_order_acquire)
             : 0;
     uint32_t reason =
-        self->shields == outside
-            ? atomic_load_explicit(&scope->cancelled, memory_order_acquire)
-            : 0;
+        self->shields == outside ? rn__scope_reason(scope) : RN__CANCEL_NO;
     if (!told && !reason)
         return RN__CANCEL_NO;
     if (code)

@@ -202,7 +202,7 @@ rn__scope_unlist(struct rn__task *task)
 static void
 note_end(struct rn_scope *scope)
 {
-    scope->end_reason = atomic_load(&scope->cancelled);
+    scope->end_reason = rn__scope_reason(scope);
 }
 
 struct rn__waiter *

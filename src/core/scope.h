@@ -8,7 +8,7 @@
 struct rn_scope {
     struct rn__object object;
     struct rn__lock lock;
-    _Atomic uint32_t cancelled; /* enum below; 0: no */
+    _Atomic uint32_t cancelled; /* enum below and RN__CANCEL_SOME; 0: no */
     _Atomic uint32_t live;      /* tasks and held handles, and one for the owner
                                    until close; with cancelled, as a spawn needs
                                    both. The top bit: RN__SCOPE_COUNTS */
@@ -74,22 +74,33 @@ enum {
     RN__CANCEL_SELF = RN_REASON_SELF
 };
 
+/* In cancelled, beside the reason: a task of the scope was cancelled alone, so
+ * its tasks must look at told. Others pay for no look at it. */
+#define RN__CANCEL_SOME 0x80000000u
+
+/* Why it is cancelled; RN__CANCEL_NO: it is not. */
+static inline uint32_t
+rn__scope_reason(const struct rn_scope *scope)
+{
+    /* acquire: what led to the cancel is visible to who sees it */
+    return atomic_load_explicit(&scope->cancelled, memory_order_acquire) &
+           ~RN__CANCEL_SOME;
+}
+
 static inline bool
 rn__scope_cancelled(const struct rn_scope *scope)
 {
-    /* acquire: what led to the cancel is visible to who sees it */
-    return atomic_load_explicit(&scope->cancelled, memory_order_acquire) != 0;
+    return rn__scope_reason(scope) != RN__CANCEL_NO;
 }
 
-/* Whether a scope around the calling task is cancelled, or the task alone, be
- * it shielded or not. */
+/* Whether a scope around the calling task is cancelled, be it shielded or not,
+ * or perhaps the task alone. */
 static inline bool
 rn__cancel_near(const struct rn__task *self)
 {
     /* acquire: what led to the cancel is visible to who sees it */
-    return (atomic_load_explicit(&self->scope->cancelled,
-                                 memory_order_acquire) |
-            atomic_load_explicit(&self->told, memory_order_acquire)) != 0;
+    return atomic_load_explicit(&self->scope->cancelled,
+                                memory_order_acquire) != 0;
 }
 
 /* Then: why, as far as the task sees it through its shields, and with what
@@ -139,6 +150,8 @@ void rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
 /* A task is ending with this negative result: keep it, and cancel its home. */
 void rn__scope_failed(struct rn__task *task, int result);
 
+/* Under task->lock: a task that is cancelled alone has a new home. */
+void rn__task_tell_home(struct rn__task *task);
 /* Under task->lock: cancel this task alone. */
 void rn__task_tell(struct rn__task *task, uint32_t reason, int code);
 /* Under task->lock: whether a join of it by the caller could never end. */
@@ -200,7 +213,9 @@ rn__scope_enter(struct rn_scope *scope, struct rn__task *task)
 {
     uint32_t live = atomic_load_explicit(&scope->live, memory_order_relaxed);
     do
-        if (rn__unlikely((int32_t)live <= 0 || rn__scope_cancelled(scope)))
+        if (rn__unlikely(
+                (int32_t)live <= 0 ||
+                atomic_load_explicit(&scope->cancelled, memory_order_acquire)))
             return rn__scope_enter_slow(scope, task);
     while (rn__unlikely(!rn__cas(&scope->live, &live, live + 1)));
     rn__scope_settle(scope, task);

@@ -353,7 +353,7 @@ rn__task_run(struct rn__task *task)
 {
     rn__note(RN__BEGIN, NULL, task->spawn_site);
     /* Cancelled before it began: it does not begin. */
-    int result = rn__unlikely(rn__cancel_near(task)) &&
+    int result = rn__unlikely(rn__cancel_check(task)) &&
                          !(task->at_home & RN__HOME_BEGINS)
                      ? rn__after_unbegun(task)
                      : task->fn(task->arg);
@@ -508,6 +508,8 @@ move(struct rn__task *self, struct rn_scope *from, struct rn_scope *to)
     self->at_home &= RN__HOME_KEEP;
     self->known = true; /* who dumps it has the lock for its home */
     rn__scope_admit(to, self);
+    if (atomic_load_explicit(&self->told, memory_order_relaxed))
+        rn__task_tell_home(self);
     /* relaxed: under the lock */
     atomic_store_explicit(&self->state, RN__TASK_MOVED, memory_order_relaxed);
     uint32_t live = rn__add(&from->live, UINT32_MAX);

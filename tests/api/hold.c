@@ -342,3 +342,27 @@ REAL_TEST(task_move_is_seen_in_dumps)
     rn_chan_unref(m.ready);
     rn_chan_unref(m.go_on);
 }
+
+/* A task that was cancelled alone stays so where it moves to. */
+static int
+move_told(void *arg)
+{
+    struct move *m = arg;
+    rn_task_cancel(rn_task_self());
+    CHECK_EQ(rn_task_move(m->to), 0);
+    CHECK_EQ(rn_yield(), -ECANCELED);
+    CHECK_EQ(rn_cancel_reason(NULL), RN_REASON_USER);
+    atomic_store(&m->done, 1);
+    return 0;
+}
+
+RULE_TEST(task_move_keeps_a_cancel_of_the_task)
+{
+    struct move m = {.to = open_scope(RN_NEVER)};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(move_told, &m);
+    CHECK_EQ(rn_scope_close(s), 0);
+    CHECK_EQ(rn_scope_close(m.to), 0);
+    CHECK_EQ(atomic_load(&m.done), 1);
+    CHECK_EQ(rn_yield(), 0);
+}

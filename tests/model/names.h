@@ -62,6 +62,7 @@
 #define rn__scope_cancel_from modelled_scope_cancel_from
 #define rn__scope_expire modelled_scope_expire
 #define rn__task_tell modelled_task_tell
+#define rn__task_tell_home modelled_task_tell_home
 #define rn_cancel_reason modelled_public_cancel_reason
 #define rn_cancel_requested modelled_public_cancel_requested
 #define rn_scope_cancel_with modelled_public_scope_cancel_with
