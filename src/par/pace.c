@@ -22,6 +22,7 @@ enum {
     GROW = 10000,     /* it grows if it took less */
     ALONE = 100000,   /* ns of the first one, if there is nobody else */
     GROW_FAST = 1000, /* it grows faster */
+    LITTLE = 5000,    /* ns left are run by one worker */
     WORTH = 30000,    /* ns left are worth a call */
     FIRST = 16,       /* items, where there is nobody to share with */
     SHARES = 4,       /* pieces of what is left, for each worker */
@@ -124,12 +125,35 @@ begin(struct rn__carry *carry)
     carry->pace.size = first;
 }
 
+/* Whether so many items are too little to share. */
+static bool
+is_little(const struct rn__carry *carry, size_t left)
+{
+    rn_time item = carry->pace.item;
+    if (item < 0)
+        item = guess(carry->op);
+    return item >= 0 && (rn_time)least(left, LITTLE) * (item + 1) < LITTLE;
+}
+
+static size_t
+block(struct rn__carry *carry, size_t left)
+{
+    const struct rn__par *op = carry->op;
+    size_t size = carry->pace.size, share = left / (SHARES * op->width);
+    if (op->width > 1 && is_little(carry, left))
+        return left;
+    if (op->width > 1 && size > share)
+        size = share;
+    if (size < op->options->chunk)
+        size = op->options->chunk;
+    return least(size ? size : 1, left);
+}
+
 size_t
 rn__pace_block(struct rn__carry *carry, size_t left)
 {
-    const struct rn__par *op = carry->op;
     struct rn__pace *pace = &carry->pace;
-    size_t share = left / (SHARES * op->width);
+    size_t share = left / (SHARES * carry->op->width);
     if (left == 1 && pace->size == 0) /* the only one */
         return 1;
     if (carry->task->rt->env)
@@ -138,11 +162,7 @@ rn__pace_block(struct rn__carry *carry, size_t left)
         look(carry);
     else
         begin(carry);
-    size_t size = op->width > 1 ? least(pace->size, share) : pace->size;
-    if (size < op->options->chunk)
-        size = op->options->chunk;
-    pace->size = size = least(size ? size : 1, left);
-    return size;
+    return pace->size = block(carry, left);
 }
 
 bool
