@@ -368,9 +368,8 @@ static bool
 take(struct rn__carry *carry)
 {
     struct rn__par *op = carry->op;
-    /* relaxed: as in rn__par_stopped; the moment the last item ended */
-    uint32_t seen =
-        atomic_load_explicit(&op->scope.cancelled, memory_order_relaxed);
+    /* The moment the last item ended. */
+    uint32_t seen = rn__scope_reason(&op->scope);
     rn__step(RN__PAR_TAKE, &op->object, op->site);
     rn__pace_yield(carry);
     rn__lock(&op->lock);
@@ -486,7 +485,7 @@ end_reason(const struct rn__par *op)
 {
     const struct rn_scope *scope = &op->scope;
     if (op->ok + op->cancelled + op->failed < op->n)
-        return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
+        return rn__scope_reason(scope);
     return op->ok == op->n && scope->gave_up ? scope->end_reason : op->seen;
 }
 

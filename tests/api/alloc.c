@@ -348,6 +348,54 @@ part_contexts(void)
 }
 
 static int
+par_value(size_t i, void *out, void *ctx)
+{
+    *(size_t *)out = i;
+    ++*(_Atomic int *)ctx;
+    return rn_yield();
+}
+
+static void
+par_drop(void *value, void *ctx)
+{
+    (void)value;
+    --*(_Atomic int *)ctx;
+}
+
+static int
+par_sum(size_t i, void *acc, void *ctx)
+{
+    (void)ctx;
+    *(size_t *)acc += i;
+    return rn_yield();
+}
+
+static void
+par_add(void *acc, void *next, void *ctx)
+{
+    (void)ctx;
+    *(size_t *)acc += *(size_t *)next;
+}
+
+/* Without memory for tasks the items run all the same. */
+static void
+part_par(void)
+{
+    static const rn_par_reducer sum = {sizeof(size_t), NULL, par_sum, par_add};
+    size_t out[8], total = 0;
+    _Atomic int live = 0;
+    rn_par_options o = {.drop = par_drop};
+    if (worked(rn_par_map(8, par_value, &live, out, sizeof out[0], &o)))
+        CHECK_EQ(live, 8);
+    else
+        CHECK_EQ(live, 0);
+    if (worked(rn_par_reduce(8, &sum, NULL, &total, NULL)))
+        CHECK_EQ(total, 28);
+    else
+        CHECK_EQ(total, 0);
+}
+
+static int
 body(void *arg)
 {
     (void)arg;
@@ -365,6 +413,7 @@ body(void *arg)
         part_stm();
         part_tqueue();
         part_contexts();
+        part_par();
         CHECK_EQ(rn_sleep(RN_US), 0);
     }
     return 0;
