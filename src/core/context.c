@@ -388,37 +388,39 @@ rn__scope_follow(struct rn_scope *scope)
     follow(rn__rt_self(), scope->under);
 }
 
-static void
-end_own(struct rn_scope *scope, rn_context *c)
+void
+rn__scope_leave_contexts(struct rn_scope *scope)
 {
+    /* relaxed: it was set by a task of the scope, or by the caller */
+    rn_context *own =
+        atomic_load_explicit(&scope->context, memory_order_relaxed);
+    if (scope->under)
+        unfollow(scope->under);
+    if (!own)
+        return;
     rn__lock(&scope->lock);
-    rn__list_remove(&c->node.in_parent);
+    rn__list_remove(&own->node.in_parent);
     rn__unlock(&scope->lock);
-    rn__lock(&c->node.lock);
-    c->scope = c->node.parent = NULL;
-    rn__unlock(&c->node.lock);
-    rn__scope_cancel_by(rn__rt_self(), &c->node, RN__CANCEL_PARENT, -EPIPE,
-                        RN_INDEX_NONE);
-    unref(c, NULL);
+    rn__lock(&own->node.lock);
+    own->scope = NULL;
+    own->node.parent = NULL;
+    rn__unlock(&own->node.lock);
 }
 
 void
-rn__scope_end_contexts(struct rn_scope *scope)
+rn__scope_drop_contexts(struct rn_scope *scope)
 {
-    /* relaxed: only who closes it looks at this bit */
-    atomic_fetch_and_explicit(&scope->pins, ~RN__SCOPE_CONTEXTS,
-                              memory_order_relaxed);
     rn_context *own =
         atomic_load_explicit(&scope->context, memory_order_relaxed);
-    if (own)
-        end_own(scope, own);
-    struct rn__edge *under = scope->under;
-    if (!under)
-        return;
-    scope->under = NULL;
-    unfollow(under);
-    unref(under->from, NULL);
-    rn__free(NULL, under);
+    if (own) {
+        rn__scope_cancel_by(rn__rt_self(), &own->node, RN__CANCEL_PARENT,
+                            -EPIPE, RN_INDEX_NONE);
+        unref(own, NULL);
+    }
+    if (scope->under) {
+        unref(scope->under->from, NULL);
+        rn__free(NULL, scope->under);
+    }
 }
 
 /* ---- public ------------------------------------------------------------- */

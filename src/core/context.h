@@ -51,8 +51,10 @@ void rn__context_begin(struct rn__task *tasks);
 bool rn__scope_under(struct rn_scope *scope, struct rn_context *context);
 /* Now it is. */
 void rn__scope_follow(struct rn_scope *scope);
-/* It has no tasks any more: end its context, leave the one it is under. */
-void rn__scope_end_contexts(struct rn_scope *scope);
+/* It has no tasks any more: no cancel goes between it and contexts. */
+void rn__scope_leave_contexts(struct rn_scope *scope);
+/* Then, once no cancel is at it: end its own context; give back both. */
+void rn__scope_drop_contexts(struct rn_scope *scope);
 
 /* Free what the workers keep, and the context of the root scope. */
 void rn__contexts_fini(struct rn__rt *rt);

@@ -40,7 +40,7 @@ dump_holder(struct rn__rt *rt, const struct rn__object *object, FILE *out)
 }
 
 static void
-dump_scope(struct rn__rt *rt, const struct rn_scope *scope, FILE *out)
+dump_watched(struct rn__rt *rt, const struct rn_scope *scope, FILE *out)
 {
     rn__dump_object(
         rt, scope && scope->is_context ? RN__ARM_CONTEXT : RN__ARM_SCOPE,
@@ -69,23 +69,11 @@ dump_arms(struct rn__rt *rt, const struct rn__task *task, FILE *out)
                     : arm->kind == RN_ARM_KIND_FUTURE ? "a future"
                                                       : "a point in time");
             if (arm->kind == RN_ARM_KIND_SCOPE)
-                dump_scope(rt, arm->data, out);
+                dump_watched(rt, arm->data, out);
         }
     }
     if (task->info.arm_count > 8)
         fprintf(out, ", ...");
-}
-
-/* What a close waits for beside tasks. */
-static void
-dump_calls(const struct rn__object *object, FILE *out)
-{
-    const struct rn_scope *scope =
-        rn__container_of(object, const struct rn_scope, object);
-    uint32_t calls = atomic_load_explicit(&scope->calls, memory_order_relaxed);
-    if (calls)
-        fprintf(out, ", and for %u call%s at a context", calls,
-                calls == 1 ? "" : "s");
 }
 
 static const char *
@@ -121,13 +109,18 @@ purpose(enum rn__kind kind)
     }
 }
 
+/* The name of a scope, and what its close waits for beside tasks. */
 static void
-dump_scope_name(const struct rn__object *object, FILE *out)
+dump_scope(const struct rn__object *object, FILE *out)
 {
-    const char *name =
-        ((const struct rn_scope *)(const void *)object)->name; /* its first */
-    if (name)
-        fprintf(out, " \"%s\"", name);
+    const struct rn_scope *scope =
+        rn__container_of(object, const struct rn_scope, object);
+    uint32_t calls = atomic_load_explicit(&scope->calls, memory_order_relaxed);
+    if (scope->name)
+        fprintf(out, " \"%s\"", scope->name);
+    if (calls)
+        fprintf(out, ", and for %u call%s at a context", calls,
+                calls == 1 ? "" : "s");
 }
 
 void
@@ -157,12 +150,10 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         fprintf(out, "%s", purpose(kind));
         if (still)
             rn__dump_object(rt, kind, object, out);
-        if (still && kind == RN__SCOPE_CLOSE)
-            dump_calls(object, out);
-        if (!still)
+        else
             fprintf(out, "%s %p", rn__kind_object(kind), (void *)object);
         if (still && kind == RN__SCOPE_CLOSE)
-            dump_scope_name(object, out);
+            dump_scope(object, out);
         if (still)
             dump_holder(rt, object, out);
         if (still && kind == RN__RETRY && task->info.arm_count > 1)

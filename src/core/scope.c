@@ -35,13 +35,17 @@ rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
 static void
 wait_unpinned(struct rn_scope *scope)
 {
-    uint32_t pins;
-    /* acquire: partners with rn__scope_unpin */
-    while ((pins = atomic_load_explicit(&scope->pins, memory_order_acquire))) {
-        if (pins & RN__SCOPE_CONTEXTS)
-            rn__scope_end_contexts(scope);
+    /* acquire, here and below: partners with rn__scope_unpin */
+    uint32_t pins = atomic_load_explicit(&scope->pins, memory_order_acquire);
+    if (rn__likely(!pins))
+        return;
+    if (pins & RN__SCOPE_CONTEXTS)
+        rn__scope_leave_contexts(scope);
+    while (atomic_load_explicit(&scope->pins, memory_order_acquire) &
+           ~RN__SCOPE_CONTEXTS)
         rn__os_relax();
-    }
+    if (pins & RN__SCOPE_CONTEXTS)
+        rn__scope_drop_contexts(scope);
 }
 
 /* ---- tasks come and go -------------------------------------------------- */
