@@ -45,7 +45,6 @@ static const struct bench table[] = {
     {"timer_fire", bench_timer_fire, 0, 0},
     {"timer100k", bench_timer100k, 0, 0},
     {"context_cancel", bench_context_cancel, 0, 0},
-    {"context_child", bench_context_child, 0, 0},
     {"context_timeout", bench_context_timeout, 0, 0},
     {"blocking", bench_blocking, 0, 0},
     {"stm_read4", bench_stm_read4, 0, 0},

@@ -4,13 +4,13 @@
 #include <errno.h>
 
 static uint64_t
-make_and_cancel(rn_context *parent, rn_time span, uint64_t n)
+make_and_cancel(rn_time span, uint64_t n)
 {
     uint64_t ended = 0;
     for (uint64_t i = 0; i < n; i++) {
         rn_context *ctx;
         rn_time deadline = span ? rn_after(span) : RN_NEVER;
-        bench_check(rn_context_new(parent, deadline, &ctx) == 0,
+        bench_check(rn_context_new(RN_CONTEXT_BACKGROUND, deadline, &ctx) == 0,
                     "rn_context_new");
         rn_context_cancel(ctx, 0);
         ended += rn_context_status(ctx) == -ECANCELED;
@@ -22,22 +22,11 @@ make_and_cancel(rn_context *parent, rn_time span, uint64_t n)
 uint64_t
 bench_context_cancel(uint64_t n)
 {
-    return make_and_cancel(RN_CONTEXT_BACKGROUND, 0, n);
+    return make_and_cancel(0, n);
 }
 
 uint64_t
 bench_context_timeout(uint64_t n)
 {
-    return make_and_cancel(RN_CONTEXT_BACKGROUND, 3600 * RN_SEC, n);
-}
-
-/* Below one that lives on. */
-uint64_t
-bench_context_child(uint64_t n)
-{
-    rn_context *parent;
-    bench_check(rn_context_new(NULL, RN_NEVER, &parent) == 0, "rn_context_new");
-    uint64_t ended = make_and_cancel(parent, 0, n);
-    rn_context_unref(parent);
-    return ended;
+    return make_and_cancel(3600 * RN_SEC, n);
 }

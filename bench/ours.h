@@ -46,7 +46,6 @@ uint64_t bench_timer_fire(uint64_t n);
 uint64_t bench_timer100k(uint64_t n);
 uint64_t bench_blocking(uint64_t n);
 uint64_t bench_context_cancel(uint64_t n);
-uint64_t bench_context_child(uint64_t n);
 uint64_t bench_context_timeout(uint64_t n);
 
 uint64_t bench_stm_read4(uint64_t n);

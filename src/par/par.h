@@ -119,8 +119,9 @@ static inline bool
 rn__par_stopped(const struct rn__par *op)
 {
     /* relaxed: what led to the cancel is of no interest here */
-    return rn__unlikely(
-        atomic_load_explicit(&op->scope.cancelled, memory_order_relaxed) != 0);
+    uint32_t mark =
+        atomic_load_explicit(&op->scope.cancelled, memory_order_relaxed);
+    return rn__unlikely((mark & ~RN__CANCEL_SOME) != 0);
 }
 
 /* Whether there is more to say about how an item has ended than that it did. */
