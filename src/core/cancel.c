@@ -259,9 +259,11 @@ static struct rn_scope *
 mark_outer(struct rn__task *task)
 {
     rn__lock(&task->home->lock);
-    struct rn_scope *outer = task->outer;
-    if (outer &&
-        mark(outer, RN__CANCEL_PARENT, task->told_code, RN_INDEX_NONE)) {
+    /* relaxed: under the lock */
+    bool opened = atomic_load_explicit(&task->state, memory_order_relaxed) &
+                  RN__TASK_OPENED;
+    struct rn_scope *outer = opened ? task->outer : NULL;
+    if (outer && mark(outer, RN__CANCEL_PARENT, 0, RN_INDEX_NONE)) {
         rn__scope_pin(outer);
         outer->work_next = NULL;
     } else {
@@ -277,7 +279,7 @@ mark_some(struct rn_scope *home)
 {
     /* relaxed: written under cancel_lock only */
     uint32_t now = atomic_load_explicit(&home->cancelled, memory_order_relaxed);
-    /* release: told, and told_code; partners with rn__cancel_near */
+    /* release: told; partners with rn__cancel_near */
     atomic_store_explicit(&home->cancelled, now | RN__CANCEL_SOME,
                           memory_order_release);
 }
@@ -291,7 +293,7 @@ rn__task_tell_home(struct rn__task *task)
 }
 
 void
-rn__task_tell(struct rn__task *task, uint32_t reason, int code)
+rn__task_tell(struct rn__task *task, uint32_t reason)
 {
     struct rn__rt *rt = task->rt;
     rn__lock(&rt->cancel_lock);
@@ -300,8 +302,7 @@ rn__task_tell(struct rn__task *task, uint32_t reason, int code)
         rn__unlock(&rt->cancel_lock);
         return;
     }
-    task->told_code = code;
-    /* release: told_code; partners with rn__cancel_seen */
+    /* release: what led to it; partners with rn__cancel_seen */
     atomic_store_explicit(&task->told, reason, memory_order_release);
     mark_some(task->home);
     struct rn_scope *outer = mark_outer(task);
@@ -331,7 +332,7 @@ rn__cancel_seen(const struct rn__task *self, int *code)
     if (!told && !reason)
         return RN__CANCEL_NO;
     if (code)
-        *code = told ? self->told_code : scope->code;
+        *code = told ? 0 : scope->code;
     return told ? told : reason;
 }
 
@@ -411,7 +412,7 @@ rn_task_cancel(rn_task task)
     if (!target)
         return;
     if (!target->ended)
-        rn__task_tell(target, RN__CANCEL_USER, 0);
+        rn__task_tell(target, RN__CANCEL_USER);
     rn__unlock(&target->lock);
 }
 
@@ -429,7 +430,7 @@ rn_task_cancel_join(rn_task task, rn_time deadline)
         rn__unlock(&target->lock);
         return result;
     }
-    rn__task_tell(target, RN__CANCEL_USER, 0);
+    rn__task_tell(target, RN__CANCEL_USER);
     if (deadline == RN_NOW) {
         rn__unlock(&target->lock);
         return -EAGAIN;

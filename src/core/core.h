@@ -145,12 +145,12 @@ struct rn__waiter {
  * anybody at any time, so relaxed atomics. */
 struct rn__waitinfo {
     _Atomic uint32_t kind;               /* enum rn__kind; NONE: not waiting */
+    uint32_t arm_count;                  /* below; of a retry: variables read */
     _Atomic(struct rn__object *) object; /* NULL: none */
     _Atomic(const void *) site;
     _Atomic rn_time since;     /* coarse: worker's clock */
     const struct rn_arm *arms; /* of a select; valid while it waits, for who
                                   looks while the world stands still */
-    size_t arm_count;          /* of a retry: the variables read */
 };
 
 /* ---- tasks -------------------------------------------------------------- */
@@ -161,7 +161,8 @@ enum rn__task_state {
     RN__TASK_FREE,
     RN__TASK_LIVE,
     RN__TASK_MOVED, /* the same, in another scope than it was spawned into */
-    RN__TASK_ENDED  /* kept for a join */
+    RN__TASK_ENDED, /* kept for a join */
+    RN__TASK_OPENED = 128 /* beside these: outer is set; home->lock */
 };
 
 /* What a task keeps for its end, last first (finalizer.c): deferred calls, and
@@ -221,8 +222,20 @@ struct rn__task {
     int wait_status;          /* 0 or -EPIPE, likewise */
     uint32_t slot;            /* place in the task table; always the same */
 
-    rn_task_fn *fn;
-    void *arg;
+    union { /* before it begins, and after */
+        rn_task_fn *fn;
+        struct rn_scope *outer; /* if state has OPENED: the outermost it has
+                                   opened, to which a cancel of the task goes
+                                   on; home->lock */
+    };
+    union {
+        void *arg;
+        struct {
+            uint32_t shield_top;  /* number of the last push in force, if any
+                                     is; own use */
+            uint32_t shield_last; /* number of the last push; own use */
+        };
+    };
     struct rn_scope *home;   /* spawned into */
     struct rn__list sibling; /* in home->tasks or ->ended; home->lock */
     struct rn__lock lock;    /* of a known task: generation, ended, joiners */
@@ -234,25 +247,23 @@ struct rn__task {
     bool ended;              /* guarded by lock */
     _Atomic uint8_t touched; /* enum below */
     uint8_t at_home;         /* RN__HOME_...; own use */
+    bool in_tx;              /* it runs a transaction's body; own use */
     uint32_t shields;        /* pushed now, times RN__SHIELD; own use */
 
     struct rn__waitinfo info;
     struct rn__list joiners; /* guarded by lock */
 
-    struct rn__timer timer;     /* of its wait */
+    union {
+        struct rn__timer timer; /* of its wait */
+        struct rn_tx *tx;       /* if in_tx; own use */
+    };
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
     const void *spawn_site;     /* stored and, by dumps, read atomically */
     uint32_t atomic_depth;      /* simulator: not preempted */
     uint32_t index;             /* in order of spawn, if COUNTED */
-    struct rn_scope *outer; /* the outermost it has opened, if a cancel of the
-                               task goes on to it; home->lock */
     struct rn__carrier *carrier; /* of the innermost operator it runs items of;
                                     NULL: none */
-    int told_code;               /* written before told */
-    uint32_t shield_top;         /* number of the last push in force; own use */
-    uint32_t shield_last;        /* number of the last push; own use */
-    struct rn_tx *tx;            /* it is in a transaction's body; own use */
 };
 
 /* task->touched: what an operator (par/) looks at after each item. Relaxed: own

@@ -157,7 +157,7 @@ rn__dump_wait(struct rn__rt *rt, const struct rn__task *task, bool still,
         if (still)
             dump_holder(rt, object, out);
         if (still && kind == RN__RETRY && task->info.arm_count > 1)
-            fprintf(out, " or %zu more", task->info.arm_count - 1);
+            fprintf(out, " or %u more", task->info.arm_count - 1);
     }
 }
 
@@ -234,7 +234,8 @@ learn(const struct listing *list, struct rn__task *task, struct facts *facts)
     if (!list->still)
         rn__lock(&task->lock);
     /* acquire: partners with the release in rn__scope_enter */
-    uint8_t state = atomic_load_explicit(&task->state, memory_order_acquire);
+    uint8_t state = atomic_load_explicit(&task->state, memory_order_acquire) &
+                    (uint8_t)~RN__TASK_OPENED;
     bool live = state == RN__TASK_LIVE || state == RN__TASK_MOVED;
     if (live) {
         facts->number = rn__task_number(task);

@@ -256,6 +256,18 @@ arm(struct rn__rt *rt, struct rn_scope *scope, rn_time deadline)
         rn__scope_cancel(rt, scope, RN__CANCEL_DEADLINE);
 }
 
+/* Under home->lock. */
+static void
+set_outer(struct rn__task *self, struct rn_scope *outer)
+{
+    /* relaxed: only it changes while it runs; under the lock */
+    uint8_t state = atomic_load_explicit(&self->state, memory_order_relaxed);
+    state &= (uint8_t)~RN__TASK_OPENED;
+    self->outer = outer;
+    atomic_store_explicit(&self->state, outer ? state | RN__TASK_OPENED : state,
+                          memory_order_relaxed);
+}
+
 /* Who opens a scope inside a shield, right where it was pushed, passes no
  * cancel on. */
 static void
@@ -269,7 +281,7 @@ link_below(struct rn_scope *scope, struct rn_scope *parent,
     rn__lock(&parent->lock);
     rn__list_append(&parent->inner, &scope->in_parent);
     if (parent == self->home)
-        self->outer = scope;
+        set_outer(self, scope);
     if (rn__unlikely(rn__cancel_near(self))) { /* scope is still parent */
         int code = 0;
         if (rn__cancel_seen(self, &code))
@@ -285,7 +297,7 @@ unlink_from(struct rn_scope *parent, struct rn_scope *scope,
     rn__lock(&parent->lock);
     rn__list_remove(&scope->in_parent);
     if (parent == self->home)
-        self->outer = NULL;
+        set_outer(self, NULL);
     rn__unlock(&parent->lock);
 }
 

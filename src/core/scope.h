@@ -153,7 +153,7 @@ void rn__scope_failed(struct rn__task *task, int result);
 /* Under task->lock: a task that is cancelled alone has a new home. */
 void rn__task_tell_home(struct rn__task *task);
 /* Under task->lock: cancel this task alone. */
-void rn__task_tell(struct rn__task *task, uint32_t reason, int code);
+void rn__task_tell(struct rn__task *task, uint32_t reason);
 /* Under task->lock: whether a join of it by the caller could never end. */
 bool rn__join_is_endless(const struct rn__task *task,
                          const struct rn__task *self);

@@ -150,7 +150,7 @@ rn__carriers_suspend(struct rn__task *self)
 __attribute__((noinline)) static void
 park_first(struct rn__task *self)
 {
-    if (self->tx) /* it counts as not listed, so that it comes here */
+    if (self->in_tx) /* it counts as not listed, so that it comes here */
         rn__panic_at(
             atomic_load_explicit(&self->info.site, memory_order_relaxed),
             "a wait inside the body of a transaction");

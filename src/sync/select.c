@@ -389,7 +389,7 @@ wait(const struct call *call, const void *site, rn_time deadline)
 {
     struct rn__task *self = call->self;
     self->info.arms = call->arms;
-    self->info.arm_count = call->count;
+    self->info.arm_count = (uint32_t)call->count;
     rn__wait_open(self, RN__SELECT, NULL, site, true);
     queue_all(call);
     unlock_all(call);

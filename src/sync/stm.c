@@ -66,7 +66,7 @@ end_serial(struct rn_tx *tx)
 }
 
 /* Run the body once. While it runs the task counts as one that is in no list,
- * so that a wait takes the way on which it is found out (rn__scope_list). */
+ * so that a wait takes the way on which it is found out (wait.c). */
 static int
 run_body(struct call *call)
 {
@@ -74,9 +74,10 @@ run_body(struct call *call)
     uint8_t listed = self->at_home & RN__HOME_LISTED;
     self->at_home &= (uint8_t)~RN__HOME_LISTED;
     self->tx = call->tx;
+    self->in_tx = true;
     rn__tx_begin(call->tx);
     int result = call->fn(call->tx, call->arg);
-    self->tx = NULL;
+    self->in_tx = false;
     self->at_home |= listed;
     return result;
 }
@@ -162,7 +163,7 @@ rn_atomically(rn_tx_fn *fn, void *arg, rn_time deadline)
     struct call call = {rn__current(worker), NULL,     fn, arg,
                         rn__site(),          deadline, 0};
     rn__need(fn, "rn_atomically", call.site);
-    if (call.self->tx) {
+    if (call.self->in_tx) {
         if (call.self->tx->state == RN__TX_ACTIVE)
             return run_nested(call.self->tx, fn, arg);
         return call.self->tx->state == RN__TX_NOMEM ? -ENOMEM : -EAGAIN;

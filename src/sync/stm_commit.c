@@ -260,7 +260,7 @@ leave(struct rn_tx *tx, uint32_t count)
 }
 
 static struct rn__object *
-first_read(const struct rn_tx *tx, size_t *count)
+first_read(const struct rn_tx *tx, uint32_t *count)
 {
     struct rn__object *first = NULL;
     *count = 0;

@@ -207,16 +207,16 @@ static void
 told_waiter(void)
 {
     struct rn__task *self = machine_self();
-    int code = 0;
+    int code = 7;
     rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
     model_check(rn__wait_park(self, RN_NEVER) == -ECANCELED);
-    model_check(rn__cancel_seen(self, &code) == RN__CANCEL_USER && code == 7);
+    model_check(rn__cancel_seen(self, &code) == RN__CANCEL_USER && code == 0);
 }
 
 static void
 teller(void)
 {
-    rn__task_tell(&machine_tasks[0], RN__CANCEL_USER, 7);
+    rn__task_tell(&machine_tasks[0], RN__CANCEL_USER);
 }
 
 MODEL(cancel_of_one_task, .setup = setup_tell, .check = machine_check,
