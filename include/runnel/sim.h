@@ -170,7 +170,7 @@ RN_API uint32_t rn_sim_choose(uint32_t n);
 /* From here to the matching end the calling task is not preempted; it still
  * stops where it has to wait. May be nested. Nothing for real.
  *
- * Panics: outside a task.
+ * Panics: outside a task; nested deeper than 65,535.
  */
 RN_API void rn_sim_atomic_begin(void);
 

@@ -248,7 +248,9 @@ struct rn__task {
     _Atomic uint8_t touched; /* enum below */
     uint8_t at_home;         /* RN__HOME_...; own use */
     bool in_tx;              /* it runs a transaction's body; own use */
+    uint16_t atomic_depth;   /* simulator: not preempted */
     uint32_t shields;        /* pushed now, times RN__SHIELD; own use */
+    uint32_t index;          /* in order of spawn, if COUNTED */
 
     struct rn__waitinfo info;
     struct rn__list joiners; /* guarded by lock */
@@ -260,8 +262,6 @@ struct rn__task {
     struct rn__defer *defers;   /* last first */
     _Atomic(const char *) name; /* NULL: "task" */
     const void *spawn_site;     /* stored and, by dumps, read atomically */
-    uint32_t atomic_depth;      /* simulator: not preempted */
-    uint32_t index;             /* in order of spawn, if COUNTED */
     struct rn__carrier *carrier; /* of the innermost operator it runs items of;
                                     NULL: none */
 };

@@ -29,7 +29,10 @@ rn_sim_choose(uint32_t n)
 void
 rn_sim_atomic_begin(void)
 {
-    rn__self_in("rn_sim_atomic_begin")->atomic_depth++;
+    struct rn__task *self = rn__self_in("rn_sim_atomic_begin");
+    if (self->atomic_depth == UINT16_MAX)
+        rn__panic_at(rn__site(), "rn_sim_atomic_begin is nested too deep");
+    self->atomic_depth++;
 }
 
 void

@@ -491,6 +491,12 @@ REAL_TEST(sim_regions_are_nothing_for_real)
     CHECK_EQ(rn_sim_active(), 0);
 }
 
+API_PANICS(sim_atomic_nested_too_deep_panics, "nested too deep")
+{
+    for (int i = 0; i <= UINT16_MAX; i++)
+        rn_sim_atomic_begin();
+}
+
 API_PANICS(sim_atomic_end_without_begin_panics, "atomic")
 {
     rn_sim_atomic_end();
