@@ -116,6 +116,17 @@ rn__cancel_check(const struct rn__task *self)
                : 0;
 }
 
+/* Whether the calling task has neither a step to announce nor a cancel to see,
+ * so that a fast path may leave out both. */
+static inline bool
+rn__calm(const struct rn__task *self)
+{
+    uint32_t env = atomic_load_explicit(&rn__env_count, memory_order_relaxed);
+    uint32_t mark =
+        atomic_load_explicit(&self->scope->cancelled, memory_order_relaxed);
+    return rn__likely((env | mark) == 0);
+}
+
 /* As rn_scope_open_with and rn_scope_close_with, called function at site. */
 int rn__scope_open(struct rn__task *self, const rn_scope_options *options,
                    rn_scope **scope, const void *site);

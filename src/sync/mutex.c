@@ -123,6 +123,19 @@ rn__mutex_holds(rn_mutex *mutex, const struct rn__task *self)
            rn__task_handle(self).id;
 }
 
+/* All of a lock, where it may take more than to try. */
+__attribute__((noinline)) static int
+lock_carefully(struct mutex *m, struct rn__task *self, const void *site,
+               rn_time deadline)
+{
+    rn__step(RN__LOCK, &m->object, site);
+    if (deadline != RN_NOW && rn__cancel_check(self))
+        return -ECANCELED;
+    if (try(m, self))
+        return 0;
+    return lock_slow(m, self, site, deadline, true);
+}
+
 int
 rn_mutex_lock(rn_mutex *mutex, rn_time deadline)
 {
@@ -130,12 +143,9 @@ rn_mutex_lock(rn_mutex *mutex, rn_time deadline)
     const void *site = rn__site();
     rn__need(mutex, "rn_mutex_lock", site);
     struct mutex *m = inner(mutex);
-    rn__step(RN__LOCK, &m->object, site);
-    if (deadline != RN_NOW && rn__cancel_check(self))
-        return -ECANCELED;
-    if (try(m, self))
+    if (rn__likely(rn__calm(self) && try(m, self)))
         return 0;
-    return lock_slow(m, self, site, deadline, true);
+    return lock_carefully(m, self, site, deadline);
 }
 
 void
