@@ -10,12 +10,13 @@
  *
  * A task that runs for longer than options.watchdog without a wait or a yield
  * is reported on standard error, by name and with a backtrace, once for each
- * such stretch. The limit is rounded up to 10 ms. After 20 reports of a run no
- * more are printed. Tasks that are ready behind it are run by other workers, if
- * there are any. The backtrace is taken by a real-time signal that the program
- * does not use; a system call that the task is in goes on after it, but for
- * those which signal(7) says are never restarted (-EINTR). Not in the
- * simulator, where time passes in waits only.
+ * such stretch; so is a finalizer that took longer, once it has ended. The
+ * limit is rounded up to 10 ms. After 20 reports of a run no more are printed.
+ * Tasks that are ready behind it are run by other workers, if there are any.
+ * The backtrace is taken by a real-time signal that the program does not use; a
+ * system call that the task is in goes on after it, but for those which
+ * signal(7) says are never restarted (-EINTR). Not in the simulator, where time
+ * passes in waits only.
  *
  * Environment variables, read by rn_run where the option is 0; an empty one
  * counts as not set, and a value that is none of these as -EINVAL:

@@ -259,9 +259,9 @@ struct rn__task {
         struct rn__timer timer; /* of its wait */
         struct rn_tx *tx;       /* if in_tx; own use */
     };
-    struct rn__defer *defers;   /* last first */
-    _Atomic(const char *) name; /* NULL: "task" */
-    const void *spawn_site;     /* stored and, by dumps, read atomically */
+    struct rn__defer *defers;    /* last first */
+    _Atomic(const char *) name;  /* NULL: "task" */
+    const void *spawn_site;      /* stored and, by dumps, read atomically */
     struct rn__carrier *carrier; /* of the innermost operator it runs items of;
                                     NULL: none */
 };

@@ -57,14 +57,19 @@ applies(enum rn__when when, int outcome)
                                             : RN__DEFER_ON_ERROR);
 }
 
-/* Run one; returns its code. */
+/* Run one; returns its code. By the worker's coarse clock: it is read anew in
+ * each wait, and who computes for long is the monitor's business. */
 static int
 run(struct rn__task *self, const struct rn__defer *d, int outcome)
 {
+    rn_time began = rn__worker_self()->clock;
     rn_shield shield = rn_shield_push();
     int code = applies(d->when, outcome) ? d->fn(d->arg, outcome) : 0;
     rn_shield_restore(shield);
-    rn__count(rn__worker_self(), finalized);
+    struct rn__worker *worker = rn__worker_self();
+    rn__count(worker, finalized);
+    if (rn__unlikely(worker->clock - began >= self->rt->options.watchdog))
+        rn__watchdog_slow_finalizer(self, d->site, worker->clock - began);
     if (code < 0) {
         self->at_home |= RN__HOME_FAILED;
         rn__scope_note_task(self, RN_PHASE_FINALIZER, code, d->site);

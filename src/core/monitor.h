@@ -20,10 +20,10 @@ struct rn__sight {
 struct rn__monitor {
     struct rn__thread thread;
     bool running;
-    _Atomic uint32_t bell; /* futex; values in monitor.c */
-    uint32_t limit;        /* ticks until a task is reported; 0: never */
-    uint32_t idle;         /* ticks in a row that all workers slept */
-    uint32_t reports;
+    _Atomic uint32_t bell;    /* futex; values in monitor.c */
+    uint32_t limit;           /* ticks until a task is reported; 0: never */
+    uint32_t idle;            /* ticks in a row that all workers slept */
+    _Atomic uint32_t reports; /* printed; also by tasks */
     struct rn__sight *sights; /* a worker each */
 };
 
@@ -45,5 +45,8 @@ uint64_t rn__worker_progress(const struct rn__worker *worker);
  * meanwhile. */
 bool rn__watchdog_report(struct rn__worker *worker, uint64_t progress,
                          rn_time ns);
+/* From a task: a finalizer of it, deferred at site, took so long. */
+void rn__watchdog_slow_finalizer(const struct rn__task *task, const void *site,
+                                 rn_time ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* core/watchdog.c - the report of a task that does not yield.
+/* core/watchdog.c - reports of tasks that do not yield, and of slow finalizers.
  *
  * The monitor has seen that a worker stays with one task. It interrupts the
  * worker's OS thread by a signal; the handler sees whether that is still so,
@@ -65,14 +65,33 @@ print_silent(const struct rn__worker *worker, rn_time ns, FILE *out)
             worker->index, ns < RN_SEC ? 2 : 1, (double)ns / (double)RN_SEC);
 }
 
+/* Whether one more may be printed, and whether it is the last. */
+static bool
+may_print(struct rn__rt *rt, bool *last)
+{
+    /* relaxed: only a count */
+    uint32_t before = atomic_fetch_add_explicit(&rt->monitor.reports, 1,
+                                                memory_order_relaxed);
+    *last = before == REPORTS_MAX - 1;
+    return before < REPORTS_MAX;
+}
+
+static void
+print_last(bool last, FILE *out)
+{
+    if (last)
+        fprintf(out, "runnel: %d such reports; no more are printed\n",
+                REPORTS_MAX);
+}
+
 /* In one piece, so that it stays together. */
 static void
 tell(struct rn__worker *worker, const struct report *r, rn_time ns)
 {
-    struct rn__monitor *monitor = &worker->rt->monitor;
     char *text = NULL;
     size_t length = 0;
-    if (monitor->reports >= REPORTS_MAX)
+    bool last;
+    if (!may_print(worker->rt, &last))
         return;
     FILE *out = open_memstream(&text, &length);
     if (!out)
@@ -81,9 +100,7 @@ tell(struct rn__worker *worker, const struct report *r, rn_time ns)
         print(r, ns, out);
     else
         print_silent(worker, ns, out);
-    if (++monitor->reports == REPORTS_MAX)
-        fprintf(out, "runnel: %d such reports; no more are printed\n",
-                REPORTS_MAX);
+    print_last(last, out);
     if (fclose(out) == 0)
         fputs(text, stderr);
     free(text);
@@ -102,4 +119,22 @@ rn__watchdog_report(struct rn__worker *worker, uint64_t progress, rn_time ns)
     if (rt->options.on_slow)
         rt->options.on_slow(r.name, rt->options.on_slow_arg);
     return true;
+}
+
+void
+rn__watchdog_slow_finalizer(const struct rn__task *task, const void *site,
+                            rn_time ns)
+{
+    bool last;
+    char name[1][RN__SYMBOL_MAX];
+    void *at = (void *)(uintptr_t)site;
+    if (task->rt->env || !may_print(task->rt, &last))
+        return;
+    rn__os_symbols(&at, 1, name);
+    fprintf(stderr,
+            "runnel: a finalizer of task \"%s\" (#%u), deferred at %s, took "
+            "%.*f s\n",
+            rn__task_name(task), rn__task_number(task), name[0],
+            ns < RN_SEC ? 2 : 1, (double)ns / (double)RN_SEC);
+    print_last(last, stderr);
 }

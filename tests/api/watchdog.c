@@ -378,3 +378,55 @@ TEST(watchdog_lets_others_run_what_a_hog_has_queued)
         CHECK_EQ(rn_run(&options, hog_others, NULL), 0);
     }
 }
+
+/* ---- slow finalizers ----------------------------------------------------- */
+
+static int
+sleep_for(void *arg, int outcome)
+{
+    (void)outcome;
+    return rn_sleep(*(rn_time *)arg);
+}
+
+static int
+end_slowly(void *arg)
+{
+    rn_task_set_name("slow");
+    CHECK_EQ(rn_defer(sleep_for, arg), 0);
+    return 0;
+}
+
+static int
+end_some(void *arg)
+{
+    (void)arg;
+    static rn_time shorter = 1, longer = 2 * SHORT;
+    rn_scope *s = open_scope(RN_NEVER);
+    go(end_slowly, &shorter);
+    go(end_slowly, &longer);
+    return rn_scope_close(s);
+}
+
+static void
+run_slow_ends(void *arg)
+{
+    rn_options options = *(rn_options *)arg;
+    CHECK_EQ(rn_run(&options, end_some, NULL), 0);
+}
+
+TEST(watchdog_tells_of_a_slow_finalizer)
+{
+    for (int workers = 1; workers <= 2; workers++) {
+        rn_options options = options_of(workers, SHORT);
+        struct test_child child = test_fork(run_slow_ends, &options, 20);
+        CHECK_EQ(child.status, 0);
+        CHECK_HAS(child.text, "runnel: a finalizer of task \"slow\" (#3), "
+                              "deferred at end_slowly");
+        free(child.text);
+        options.watchdog = RN_NEVER;
+        child = test_fork(run_slow_ends, &options, 20);
+        CHECK_EQ(child.status, 0);
+        CHECK_STR(child.text, "");
+        free(child.text);
+    }
+}
