@@ -39,7 +39,7 @@ typedef enum rn_reason {
     RN_REASON_SIBLING,   /* another task of its scope failed */
     RN_REASON_DEADLINE,  /* the scope's own deadline passed */
     RN_REASON_RACE_LOST, /* another won the race */
-    RN_REASON_SHUTDOWN,  /* the runtime is ending */
+    RN_REASON_SHUTDOWN,  /* rn_shutdown; with a code */
     RN_REASON_SELF       /* a task returned -ECANCELED unasked */
 } rn_reason;
 

@@ -140,6 +140,14 @@ typedef struct rn_stats {
  */
 RN_API int rn_run(const rn_options *options, rn_task_fn *main_fn, void *arg);
 
+/* Ask the calling task's runtime to end: cancel its root scope, and so all
+ * tasks, main included, which see RN_REASON_SHUTDOWN and the code. Never waits;
+ * again is harmless.
+ *
+ * Panics: if called outside a task.
+ */
+RN_API void rn_shutdown(int code);
+
 /* The numbers of the calling task's runtime so far.
  *
  * Panics: if called outside a task.

@@ -447,3 +447,13 @@ rn_task_cancel_join(rn_task task, rn_time deadline)
     rn__unlock(&target->lock);
     return result;
 }
+
+void
+rn_shutdown(int code)
+{
+    rn__self_in("rn_shutdown");
+    struct rn__rt *rt = rn__rt_self();
+    rn__step(RN__SCOPE_CANCEL, &rt->root.object, rn__site());
+    rn__scope_cancel_by(rt, &rt->root, RN__CANCEL_SHUTDOWN, code,
+                        RN_INDEX_NONE);
+}

@@ -354,19 +354,22 @@ print_stats(struct rn__rt *rt)
                "\"parks\": %llu, \"wakes\": %llu, \"steals\": %llu, "
                "\"sleeps\": %llu, \"timers\": %llu, "
                "\"timers_late_max_ns\": %lld, "
-               "\"timers_late_total_ns\": %lld"
+               "\"timers_late_total_ns\": %lld, "
+               "\"failures_unheard\": %llu"
              : "runnel: %d workers, %lld ns; tasks: %llu (most at once %llu), "
                "stacks %llu (trimmed %llu)\nrunnel: switches %llu, waits "
                "%llu, wake-ups %llu, steals %llu, worker sleeps %llu\nrunnel: "
                "timers "
-               "%llu, late by %lld ns at most, %lld ns in all\n";
+               "%llu, late by %lld ns at most, %lld ns in all; failures "
+               "nobody heard of: %llu\n";
     fprintf(stderr, format, s.workers, (long long)s.elapsed,
             (unsigned long long)s.tasks, (unsigned long long)s.tasks_peak,
             (unsigned long long)s.stacks, (unsigned long long)s.stacks_trimmed,
             (unsigned long long)s.switches, (unsigned long long)s.parks,
             (unsigned long long)s.wakes, (unsigned long long)s.steals,
             (unsigned long long)s.sleeps, (unsigned long long)s.timers,
-            (long long)s.timers_late_max, (long long)s.timers_late_total);
+            (long long)s.timers_late_max, (long long)s.timers_late_total,
+            (unsigned long long)s.unheard);
     if (blocking)
         blocking->print(blocking, json, stderr);
     if (json)

@@ -458,3 +458,37 @@ TEST_DIES(run_crash_ends_the_program, "")
 {
     rn_run(NULL, spawn_crash, NULL);
 }
+
+/* ---- shutdown ----------------------------------------------------------- */
+
+static int
+see_the_shutdown(void *arg)
+{
+    int code = 0;
+    rn_scope *inner = open_scope(RN_NEVER);
+    CHECK_EQ(rn_chan_send(arg, NULL, RN_NEVER), 0);
+    CHECK_EQ(rn_chan_recv(NULL, NULL, RN_NEVER), -ECANCELED);
+    CHECK_EQ(rn_cancel_reason(&code), RN_REASON_PARENT);
+    CHECK_EQ(code, 7);
+    CHECK_EQ(rn_scope_close(inner), 0);
+    CHECK_EQ(rn_cancel_reason(&code), RN_REASON_SHUTDOWN);
+    return 0;
+}
+
+API_TEST_SCHEDULES(run_shutdown_cancels_all, 1000)
+{
+    int code = 0;
+    rn_chan *begun = new_chan(0, 0);
+    rn_task t = go_joinable(see_the_shutdown, begun);
+    CHECK_EQ(rn_chan_recv(begun, NULL, RN_NEVER), 0);
+    rn_shutdown(7);
+    rn_shutdown(8); /* harmless */
+    CHECK_EQ(rn_yield(), -ECANCELED);
+    CHECK_EQ(rn_cancel_reason(&code), RN_REASON_SHUTDOWN);
+    CHECK_EQ(code, 7);
+    CHECK_EQ(rn_go(NULL, see_the_shutdown, begun), -ECANCELED);
+    rn_shield shield = rn_shield_push();
+    CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), 0);
+    rn_shield_restore(shield);
+    rn_chan_unref(begun);
+}

@@ -66,6 +66,7 @@
 #define rn_cancel_reason modelled_public_cancel_reason
 #define rn_cancel_requested modelled_public_cancel_requested
 #define rn_scope_cancel_with modelled_public_scope_cancel_with
+#define rn_shutdown modelled_shutdown
 #define rn_task_cancel modelled_public_task_cancel
 #define rn_task_cancel_join modelled_public_task_cancel_join
 
