@@ -72,8 +72,7 @@ mark(struct rn_scope *scope, uint32_t reason, int code, size_t culprit)
 static bool
 mark_from(struct rn_scope *scope, const struct rn_scope *from)
 {
-    /* relaxed: see above */
-    if (atomic_load_explicit(&scope->cancelled, memory_order_relaxed))
+    if (rn__scope_cancelled(scope))
         return false;
     scope->timed = from->timed;
     return mark(scope, RN__CANCEL_PARENT, from->code, RN_INDEX_NONE);

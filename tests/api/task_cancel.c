@@ -362,6 +362,22 @@ RULE_TEST(task_cancel_R17_of_oneself)
     CHECK_EQ(atomic_load(&count), 1);
 }
 
+/* R15: a scope one of whose tasks was cancelled alone is cancelled with the one
+ * around it, all the same. */
+RULE_TEST(task_cancel_R15_of_one_hides_no_cancel_around)
+{
+    rn_scope *outer = open_scope(RN_NEVER), *inner = open_scope(RN_NEVER);
+    rn_task t = go_joinable(wait_for_cancel, NULL);
+    go(wait_for_cancel, NULL);
+    rn_task_cancel(t);
+    CHECK_EQ(rn_yield(), 0);
+    rn_scope_cancel(outer);
+    CHECK_EQ(rn_yield(), -ECANCELED);
+    CHECK_EQ(rn_cancel_reason(NULL), RN_REASON_PARENT);
+    CHECK_EQ(rn_scope_close(inner), -ECANCELED);
+    close_cancelled(outer);
+}
+
 /* ---- many ---------------------------------------------------------------- */
 
 API_TEST_SCHEDULES(task_cancel_R7_of_many_waiting_tasks, 2)
