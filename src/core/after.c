@@ -35,7 +35,7 @@ wait_to_begin(struct rn__task *task, rn_time when, const void *site)
                           memory_order_release);
     /* As in rn__wait_open: before the look for a cancel. */
     rn__fence_light();
-    int reason = rn__cancel_near(task)            ? -ECANCELED
+    int reason = rn__cancel_check(task)           ? -ECANCELED
                  : when <= rn__rt_now(worker->rt) ? -ETIMEDOUT
                                                   : 0;
     if (reason && rn__wait_claim(task, reason, false))

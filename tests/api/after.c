@@ -192,6 +192,31 @@ API_TEST_SCHEDULES(after_cancel_ends_it, 1000)
     CHECK_EQ(c.runs, 0);
 }
 
+static int
+sleep_on(void *arg)
+{
+    (void)arg;
+    CHECK_EQ(rn_sleep(HOUR), -ECANCELED);
+    return -ECANCELED;
+}
+
+/* R17: that another task of the scope was cancelled alone changes nothing. */
+API_TEST_SCHEDULES(after_cancel_of_another_task_is_not_its_time, 1000)
+{
+    struct call c = {.runs = 0}, never = {.runs = 0};
+    rn_scope *s = open_scope(RN_NEVER);
+    rn_task_cancel(go_joinable(sleep_on, NULL));
+    rn_time when = rn_now() + RN_MS;
+    after(when, note_time, &c);
+    rn_task t = after(rn_now() + HOUR, note_time, &never);
+    CHECK_EQ(rn_after_reset(t, RN_NEVER), 1);
+    CHECK_EQ(rn_after_stop(t), 1);
+    CHECK_EQ(rn_scope_close(s), 0);
+    CHECK_EQ(c.runs, 1);
+    CHECK_GE(c.at, when);
+    CHECK_EQ(never.runs, 0);
+}
+
 API_TEST(after_takes_no_stack_before_its_time)
 {
     struct call c = {.runs = 0};
