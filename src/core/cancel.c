@@ -320,14 +320,14 @@ uint32_t
 rn__cancel_seen(const struct rn__task *self, int *code)
 {
     const struct rn_scope *scope = self->scope;
-    uint32_t outside = scope->owner == self ? scope->shields : 0;
     /* acquire: what led to the cancel, and code */
     uint32_t told =
         self->shields == 0 && scope == self->home
             ? atomic_load_explicit(&self->told, memory_order_acquire)
             : 0;
-    uint32_t reason =
-        self->shields == outside ? rn__scope_reason(scope) : RN__CANCEL_NO;
+    uint32_t reason = self->shields == rn__shields_outside(scope, self)
+                          ? rn__scope_reason(scope)
+                          : RN__CANCEL_NO;
     if (!told && !reason)
         return RN__CANCEL_NO;
     if (code)

@@ -295,9 +295,7 @@ static bool
 is_linked(const struct rn_scope *scope)
 {
     const struct rn_scope *outer = scope->parent;
-    uint32_t shields =
-        outer && outer->owner == scope->owner ? outer->shields : 0;
-    return outer && scope->shields == shields;
+    return outer && scope->shields == rn__shields_outside(outer, scope->owner);
 }
 
 /* The nearest context that the scope is under. Those around it are open. */

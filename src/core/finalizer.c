@@ -83,7 +83,7 @@ rn__finalize(struct rn__task *self, int outcome)
     int result = outcome;
     bool shows = outcome != -ECANCELED; /* who gives up says so at the end */
     /* what it has left pushed ends here */
-    self->shields = self->carrier ? self->carrier->scope->shields : 0;
+    self->shields = rn__shields_outside(self->scope, self);
     if (outcome < 0 && shows) {
         rn__scope_note_task(self, RN_PHASE_TASK, outcome, self->spawn_site);
         self->at_home |= RN__HOME_FAILED;

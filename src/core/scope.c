@@ -274,9 +274,8 @@ static void
 link_below(struct rn_scope *scope, struct rn_scope *parent,
            struct rn__task *self)
 {
-    uint32_t outside = parent->owner == self ? parent->shields : 0;
     scope->shields = self->shields;
-    if (rn__unlikely(self->shields != outside))
+    if (rn__unlikely(self->shields != rn__shields_outside(parent, self)))
         return;
     rn__lock(&parent->lock);
     rn__list_append(&parent->inner, &scope->in_parent);

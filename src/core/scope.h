@@ -78,6 +78,14 @@ enum {
  * its tasks must look at told. Others pay for no look at it. */
 #define RN__CANCEL_SOME 0x80000000u
 
+/* How many shields a task in this scope, its innermost, has pushed outside of
+ * it: a scope's own tasks begin without any. */
+static inline uint32_t
+rn__shields_outside(const struct rn_scope *scope, const struct rn__task *task)
+{
+    return scope->owner == task ? scope->shields : 0;
+}
+
 /* Why it is cancelled; RN__CANCEL_NO: it is not. */
 static inline uint32_t
 rn__scope_reason(const struct rn_scope *scope)

@@ -115,7 +115,8 @@ rn__par_ended(struct rn__carry *carry, size_t i, int result)
     if (self->scope != &op->scope)
         rn__panic_at(op->site, "an item ended with a scope still open");
     result = finalize(carry, result, &noted);
-    self->shields = op->scope.shields; /* those it has left end with it */
+    /* those it has left end with it */
+    self->shields = rn__shields_outside(&op->scope, self);
     self->shield_top = carry->shield_top;
     if (op->outcomes)
         op->outcomes[i] = outcome_of(result);

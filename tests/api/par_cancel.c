@@ -438,3 +438,26 @@ API_TEST_SCHEDULES(par_shield_left_by_an_item, 1000)
     rn_shield_restore(shield);
     at_rest();
 }
+
+static int
+touch_then_wait(size_t i, void *ctx)
+{
+    (void)ctx;
+    if (i < 3) { /* odd ones, one for each carrier */
+        finally();
+        return rn_yield();
+    }
+    return i == 5 ? -EIO : wait_for_ever(NULL);
+}
+
+/* R11: so do those that have had an item which deferred a call: for what is
+ * inside the operation no carrier is shielded. */
+API_TEST_SCHEDULES(par_carriers_of_a_shielded_caller_see_a_failure, 1000)
+{
+    rn_shield shield = rn_shield_push();
+    CHECK_EQ(
+        rn_par_for(6, touch_then_wait, NULL, &(rn_par_options){.limit = 3}),
+        -EIO);
+    rn_shield_restore(shield);
+    at_rest();
+}
