@@ -13,11 +13,12 @@
  *   step     the announcement of a visible operation, before it happens
  *
  * LOCK ORDER, outer to inner:
- *   rt.cancel_lock -> scope.lock;  task.lock -> scope.lock;
- *   scope.lock -> timers.lock -> chan.lock -> rt.lock, rt.idle_lock;
+ *   task.lock -> rt.cancel_lock -> scope.lock -> timers.lock -> chan.lock ->
+ *   rt.lock, rt.idle_lock;
  *   timers.lock of the old home -> of the new one, which is only tried;
- *   select: all its chan.locks, task.locks and scope.watch_locks, in address
- *   order; nothing is locked inside a watch_lock.
+ *   select: all its task.locks, then all its chan.locks, future locks and
+ *   scope.watch_locks, each in address order. A cancel takes a watch_lock under
+ *   task.lock and rt.cancel_lock, a timer a chan.lock under timers.lock;
  *   variables of a transaction: in any order, and whoever has one waits for
  *   none; nothing is locked inside;
  *   No lock is held across a task switch or a call of user code.

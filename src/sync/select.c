@@ -4,8 +4,8 @@
  * of them is chosen and done as a plain operation, which it is: an arm that is
  * ready now may be taken now, whatever the others are.
  *
- * Otherwise all objects of the arms are locked, in address order and each
- * once; with all locks held one ready arm is chosen and done, or a waiter is
+ * Otherwise all objects of the arms are locked, tasks first (the lock order in
+ * core.h), in address order and each once; with all locks held one ready arm is chosen and done, or a waiter is
  * queued for every arm. So that nothing is ready is seen in one moment, and
  * crossed selects cannot lock each other. The waiters live in the arms.
  *
@@ -63,10 +63,14 @@ kth(const struct call *call, size_t k)
     return inner(&call->arms[inner(&call->arms[k])->order]);
 }
 
-static uintptr_t
-address(const struct call *call, uint32_t arm)
+/* Whether the lock of arm a is to be taken after that of arm b. */
+static bool
+comes_after(const struct call *call, uint32_t a, uint32_t b)
 {
-    return (uintptr_t)inner(&call->arms[arm])->lock;
+    const struct arm *x = inner(&call->arms[a]), *y = inner(&call->arms[b]);
+    if (!x->task != !y->task)
+        return !x->task;
+    return (uintptr_t)x->lock > (uintptr_t)y->lock;
 }
 
 /* Shell sort of the order numbers (Shell, 1959; gaps of Ciura, 2001): in place,
@@ -86,7 +90,7 @@ sort_locks(struct call *call)
             size_t j = i;
             for (; j >= gap; j -= gap) {
                 uint32_t other = inner(&call->arms[j - gap])->order;
-                if (address(call, other) <= address(call, moving))
+                if (!comes_after(call, other, moving))
                     break;
                 inner(&call->arms[j])->order = other;
             }

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 enum how { BY_CALL, BY_DEADLINE, FROM_ABOVE };
 
@@ -141,4 +142,85 @@ TEST_DIES_WITH(select_scope_closed_meanwhile_panics, "rn_scope_close|select",
 {
     rn_options options = {.workers = 1};
     rn_run(&options, close_under_a_select, NULL);
+}
+
+/* ---- locks --------------------------------------------------------------- */
+
+struct around {
+    rn_chan *ready;
+    rn_task task;
+    atomic_int looks;
+};
+
+/* Looks at the scope of the task and at the task until it is cancelled. */
+static int
+look_at_both(void *arg)
+{
+    struct around *a = arg;
+    rn_arm arms[] = {RN_ARM_SCOPE(NULL), RN_ARM_JOIN(a->task, NULL)};
+    rn_context *ctx;
+    CHECK_EQ(rn_context_current(&ctx), 0);
+    arms[0] = (rn_arm)RN_ARM_CONTEXT(ctx);
+    send_int(a->ready, 1);
+    int done;
+    while ((done = rn_select(arms, 2, 0, RN_NOW)) == -EAGAIN)
+        if (atomic_fetch_add(&a->looks, 1) % 256 == 0 || rn_sim_active())
+            (void)rn_yield();
+    CHECK_EQ(done, 0);
+    return 0;
+}
+
+static int
+be_looked_at(void *arg)
+{
+    struct around *a = arg;
+    a->task = rn_task_self();
+    rn_scope *s = open_scope(RN_NEVER);
+    CHECK_EQ(rn_go(s, look_at_both, a), 0);
+    close_cancelled(s);
+    return 0;
+}
+
+static int
+wait_for_close(void *arg)
+{
+    CHECK_EQ(rn_chan_recv(arg, NULL, RN_NEVER), -EPIPE);
+    return 0;
+}
+
+/* If there is more than one worker: return while another looks, mostly. */
+static void
+meet(struct around *a)
+{
+    for (int tries = 0; !rn_sim_active() && tries < 100; tries++) {
+        int before = atomic_load(&a->looks);
+        for (int i = 0; i < 1000; i++)
+            if (atomic_load(&a->looks) != before)
+                return;
+        CHECK_EQ(rn_yield(), 0);
+    }
+}
+
+/* A cancel of a task, which goes through the scopes that it has opened, and a
+ * select on one of these and on the task do not lock each other. The crowd is
+ * there for records at other addresses. */
+API_TEST_SCHEDULES(select_scope_and_join_against_a_cancel, 20)
+{
+    struct around a = {.ready = new_chan(sizeof(int), 0)};
+    rn_chan *end = new_chan(0, 0);
+    rn_scope *crowd = open_scope(RN_NEVER);
+    for (int i = 0; i < (rn_sim_active() ? 2 : 1500); i++)
+        go(wait_for_close, end);
+    for (int i = 0; i < (rn_sim_active() ? 2 : (int)test_count(1000)); i++) {
+        rn_scope *s = open_scope(RN_NEVER);
+        go(be_looked_at, &a);
+        CHECK_EQ(recv_int(a.ready), 1);
+        meet(&a);
+        CHECK_EQ(rn_task_cancel_join(a.task, RN_NEVER), 0);
+        CHECK_EQ(rn_scope_close(s), 0);
+    }
+    rn_chan_close(end);
+    CHECK_EQ(rn_scope_close(crowd), 0);
+    rn_chan_unref(end);
+    rn_chan_unref(a.ready);
 }
