@@ -557,6 +557,8 @@ body_failed(struct rn__task *self, struct rn_scope *scope, int body,
         give_up(scope);
     else
         rn__scope_note(self->rt, scope, &failure);
+    if (gives_up && failure.drop) /* nobody is told */
+        failure.drop(failure.payload);
     if (!asked && !scope->collects)
         rn__scope_cancel_by(self->rt, scope,
                             gives_up ? RN__CANCEL_SELF : RN__CANCEL_CHILD, body,

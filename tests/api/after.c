@@ -200,6 +200,20 @@ sleep_on(void *arg)
     return -ECANCELED;
 }
 
+/* R17: of one that has not begun: it does not. */
+API_TEST_SCHEDULES(after_cancel_of_the_task_ends_it, 1000)
+{
+    struct call c = {.runs = 0};
+    rn_scope *s = open_scope(RN_NEVER);
+    rn_task t = after(rn_now() + HOUR, note_time, &c);
+    rn_task u = after(RN_NEVER, note_time, &c);
+    rn_task_cancel(t);
+    CHECK_EQ(rn_task_cancel_join(u, RN_NEVER), 0);
+    CHECK_EQ(rn_after_stop(t), 0);
+    CHECK_EQ(rn_scope_close(s), 0); /* does not wait for an hour */
+    CHECK_EQ(c.runs, 0);
+}
+
 /* R17: that another task of the scope was cancelled alone changes nothing. */
 API_TEST_SCHEDULES(after_cancel_of_another_task_is_not_its_time, 1000)
 {

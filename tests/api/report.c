@@ -528,6 +528,12 @@ RULE_TEST(report_R5_a_payload_is_dropped_once)
     int e = rn_scope_close(s);
     CHECK_EQ(atomic_load(&drops), e == -EPIPE ? 4 : 3);
     CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), -ESRCH);
+    atomic_store(&drops, 0);
+    s = open_reported(&r, 0); /* of a body that gives up */
+    e = rn_fail(-ECANCELED, &drops, count_drop);
+    CHECK_EQ(rn_scope_close_with(s, e), -ECANCELED);
+    CHECK_EQ(r.count, 0);
+    CHECK_EQ(atomic_load(&drops), 1);
     rn_report_fini(&r);
 }
 
