@@ -138,7 +138,7 @@ RN_API int rn_task_cancel_join(rn_task task, rn_time deadline);
  * Returns: 0. -ECANCELED: the scope is cancelled. -EINVAL: it is not around
  * that of the caller.
  * Panics: outside a task; with a scope open, or inside a shield; in an item of
- * an operator (runnel/par.h).
+ * an operator (runnel/par.h), or the body of a transaction (runnel/stm.h).
  */
 RN_API int rn_task_move(rn_scope *scope);
 

@@ -110,6 +110,28 @@ API_PANICS(stm_sleep_in_a_body_panics, "a wait inside the body")
     (void)!rn_atomically(sleep_in_body, NULL, RN_NEVER);
 }
 
+static int
+move_in_body(rn_tx *tx, void *scope)
+{
+    (void)tx;
+    return rn_task_move(scope);
+}
+
+static int
+move_away(void *scope)
+{
+    CHECK_EQ(rn_sleep(1), 0);
+    return rn_atomically(move_in_body, scope, RN_NEVER);
+}
+
+API_PANICS(stm_move_in_a_body_panics, "rn_task_move inside the body")
+{
+    rn_scope *outer = open_scope(RN_NEVER), *s = open_scope(RN_NEVER);
+    CHECK_EQ(rn_go(s, move_away, outer), 0);
+    (void)rn_scope_close(s);
+    (void)rn_scope_close(outer);
+}
+
 static rn_tx *kept;
 
 static int
