@@ -16,7 +16,7 @@
  */
 #include "core/core.h"
 
-#include <string.h>
+#include "base/mem.h"
 
 void
 rn__scope_init(struct rn_scope *scope, struct rn_scope *parent,
@@ -312,7 +312,7 @@ scope_get(struct rn__rt *rt)
         return rn__alloc(rt, sizeof *scope);
     worker->scopes = scope->work_next;
     worker->scope_count--;
-    memset(scope, 0, sizeof *scope);
+    rn__clear(scope, sizeof *scope);
     return scope;
 }
 

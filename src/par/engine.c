@@ -24,6 +24,8 @@
  */
 #include "par/par.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 enum { SIM_WIDTH = 3 }; /* able carriers where workers do not count */
@@ -102,10 +104,11 @@ judge(struct rn__carry *carry, size_t i, int result)
 }
 
 void
-rn__par_ended(struct rn__carry *carry, size_t i, int result)
+rn__par_ended(struct rn__carry *carry, int result)
 {
     struct rn__par *op = carry->op;
     struct rn__task *self = carry->task;
+    size_t i = carry->next - carry->weight;
     bool noted;
     carry->base.item = i;
     /* relaxed: own use, see core.h */
@@ -217,6 +220,7 @@ suspend(struct rn__carrier *base)
     rn__lock(&op->lock);
     if (carry->next < carry->block.hi)
         publish(carry, carry->next);
+    rn__task_touch(carry->task); /* so rn__par_loop sees the new end */
     carry->able = false;
     bool alone = --op->able == 0 && has_items(op) && reserve(op);
     rn__unlock(&op->lock);
@@ -244,6 +248,17 @@ share(struct rn__carry *carry)
 }
 
 /* ---- taking ------------------------------------------------------------- */
+
+/* Those of the block that have said nothing else have ended well. Not while
+ * they run: the loops are short. */
+static void
+tell_outcomes(const struct rn__carry *carry)
+{
+    rn_outcome *outcomes = carry->op->outcomes;
+    for (size_t i = carry->block.lo; outcomes && i < carry->next; i++)
+        if (outcomes[i] == RN_OUTCOME_NOT_RUN)
+            outcomes[i] = RN_OUTCOME_OK;
+}
 
 /* Under the lock: what became of the block that was run. */
 static void
@@ -373,6 +388,7 @@ take(struct rn__carry *carry)
     uint32_t seen = rn__scope_reason(&op->scope);
     rn__step(RN__PAR_TAKE, &op->object, op->site);
     rn__pace_yield(carry);
+    tell_outcomes(carry);
     rn__lock(&op->lock);
     account(carry, seen);
     bool taken = enable(carry) && take_block(carry);
@@ -409,7 +425,7 @@ static void
 work(struct rn__par *op, struct rn__task *self)
 {
     struct rn__carry carry;
-    memset(&carry, 0, offsetof(struct rn__carry, room));
+    rn__clear(&carry, offsetof(struct rn__carry, room));
     carry.base.suspend = suspend;
     carry.base.outer = self->carrier;
     carry.base.scope = &op->scope;
@@ -454,7 +470,7 @@ rn__par_open(struct rn__par *op, size_t n, const rn_par_options *options,
 {
     static const rn_par_options none;
     struct rn__task *self = rn__self();
-    memset(op, 0, sizeof *op);
+    rn__clear(op, sizeof *op);
     op->n = n;
     op->options = options ? options : &none;
     op->flags = op->options->flags;

@@ -48,11 +48,9 @@ run_range(struct rn__carry *carry)
     carry->next = piece.hi;
     carry->weight = piece.hi - piece.lo;
     int result = op->work.fn.range(piece.lo, piece.hi, op->work.ctx);
-    for (size_t i = piece.lo; op->outcomes && i < piece.hi; i++)
-        op->outcomes[i] = RN_OUTCOME_OK;
     if (!rn__par_odd(carry, result))
         return;
-    rn__par_ended(carry, piece.lo, result);
+    rn__par_ended(carry, result);
     if (result >= 0)
         return;
     for (size_t i = piece.lo; op->outcomes && i < piece.hi; i++)

@@ -133,8 +133,9 @@ rn__par_odd(const struct rn__carry *carry, int result)
         atomic_load_explicit(&carry->task->touched, memory_order_relaxed));
 }
 
-/* The item has returned; it was odd. Runs its deferred calls. */
-void rn__par_ended(struct rn__carry *carry, size_t i, int result);
+/* The item before carry->next has returned; it was odd. Runs its deferred
+ * calls. */
+void rn__par_ended(struct rn__carry *carry, int result);
 /* The source, or memory, has failed. */
 void rn__par_failed(struct rn__par *op, int code);
 
@@ -179,16 +180,17 @@ rn__par_loop(struct rn__carry *carry,
 {
     struct rn__par *op = carry->op;
     struct rn__work work = op->work;
-    rn_outcome *outcomes = op->outcomes;
-    for (size_t i = carry->block.lo; i < carry->block.hi; i++) {
-        if (rn__par_stopped(op))
-            break;
-        carry->next = i + 1;
-        int result = call(&work, i);
-        if (outcomes)
-            outcomes[i] = RN_OUTCOME_OK;
-        if (rn__par_odd(carry, result))
-            rn__par_ended(carry, i, result);
+    const _Atomic uint8_t *touched = &carry->task->touched;
+    size_t next = carry->block.lo, hi = carry->block.hi;
+    while (next < hi && !rn__par_stopped(op)) {
+        carry->next = ++next;
+        int result = call(&work, next - 1);
+        /* relaxed: as in rn__par_odd */
+        if (rn__unlikely(result < 0 ||
+                         atomic_load_explicit(touched, memory_order_relaxed))) {
+            rn__par_ended(carry, result);
+            hi = carry->block.hi;
+        }
     }
 }
 

@@ -31,7 +31,7 @@ run(struct rn__carry *carry)
     carry->next = i + 1;
     int result = op->work.fn.source->item(i, carry->item, op->work.ctx);
     if (rn__par_odd(carry, result))
-        rn__par_ended(carry, i, result);
+        rn__par_ended(carry, result);
 }
 
 static void

@@ -54,7 +54,7 @@ run_racers(struct rn__carry *carry)
         if (rn__par_stopped(op))
             break;
         carry->next = i + 1;
-        rn__par_ended(carry, i, call_racer(&op->work, i));
+        rn__par_ended(carry, call_racer(&op->work, i));
     }
 }
 

@@ -123,10 +123,8 @@ run(struct rn__carry *carry)
             break;
         carry->next = i + 1;
         int result = r->item(i, acc, op->work.ctx);
-        if (op->outcomes)
-            op->outcomes[i] = RN_OUTCOME_OK;
         if (rn__par_odd(carry, result))
-            rn__par_ended(carry, i, result);
+            rn__par_ended(carry, result);
     }
     carry->segment->hi = carry->next;
 }
