@@ -191,9 +191,11 @@ typedef struct rn_par_source {
 /* Call source->item for each item that source->next gives.
  *
  * Memory is taken for active items only, so with options.limit = N for N.
- * options.outcomes and .drop must be NULL.
+ *
+ * Owner: options.drop is called for an item that next gave and that is not run,
+ * the operator having been cancelled meanwhile.
  * Waits, Returns, Order, Panics: as rn_par_for; an error of next is one of the
- * operator, with index RN_INDEX_NONE.
+ * operator, with index RN_INDEX_NONE. Panics also if options.outcomes is set.
  */
 RN_API int rn_par_pull(const rn_par_source *source, void *ctx,
                        const rn_par_options *options);

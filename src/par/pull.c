@@ -26,8 +26,11 @@ run(struct rn__carry *carry)
 {
     struct rn__par *op = carry->op;
     size_t i = carry->block.lo;
-    if (rn__par_stopped(op))
+    if (rn__par_stopped(op)) { /* since it was pulled */
+        if (op->options->drop)
+            op->options->drop(carry->item, op->work.ctx);
         return;
+    }
     carry->next = i + 1;
     int result = op->work.fn.source->item(i, carry->item, op->work.ctx);
     if (rn__par_odd(carry, result))
@@ -51,6 +54,8 @@ rn_par_pull(const rn_par_source *source, void *ctx,
     struct rn__par op;
     rn__self_in("rn_par_pull");
     rn__need(source, "rn_par_pull", rn__site());
+    if (options && options->outcomes)
+        rn__panic_at(rn__site(), "rn_par_pull with a place for outcomes");
     int opened = rn__par_open(&op, SIZE_MAX, options, rn__site());
     op.kind = &pulled;
     op.work.fn.source = source;

@@ -131,6 +131,7 @@ API_TEST_SCHEDULES(par_reduce_drops_accumulators, 1000)
 
 struct supply {
     int next, last, error;
+    bool hurry; /* do not mind a cancel */
     atomic_int pulling, sum;
     atomic_int active, peak;
 };
@@ -140,8 +141,10 @@ supply_next(void *item, void *ctx)
 {
     struct supply *s = ctx;
     CHECK_EQ(atomic_fetch_add(&s->pulling, 1), 0); /* one at a time */
-    if (s->next % 3 == 0)
+    if (s->next % 3 == 0 && !s->hurry)
         dawdle((size_t)s->next);
+    else
+        (void)rn_yield();
     int got = s->next < s->last ? 1 : s->error;
     if (got == 1)
         *(int *)item = ++s->next;
@@ -184,6 +187,41 @@ API_TEST_SCHEDULES(par_pull_takes_all, 1000)
     struct supply none = {.last = 0};
     CHECK_EQ(rn_par_pull(&source, &none, NULL), 0);
     at_rest();
+}
+
+static void
+supply_drop(void *item, void *ctx)
+{
+    struct supply *s = ctx;
+    atomic_fetch_add(&s->sum, *(int *)item);
+}
+
+static int
+supply_item_failing(size_t i, void *item, void *ctx)
+{
+    supply_drop(item, ctx);
+    return i == 3 ? -EIO : 0;
+}
+
+/* What has been pulled is run or dropped. */
+API_TEST_SCHEDULES(par_pull_loses_no_item, 1000)
+{
+    static const rn_par_source source = {supply_next, sizeof(int),
+                                         supply_item_failing};
+    struct supply s = {.last = 20, .hurry = true};
+    rn_par_options o = {.drop = supply_drop, .limit = 3};
+    CHECK_EQ(rn_par_pull(&source, &s, &o), -EIO);
+    CHECK_EQ(atomic_load(&s.sum), s.next * (s.next + 1) / 2);
+    at_rest();
+}
+
+API_PANICS(par_pull_with_outcomes_panics, "place for outcomes")
+{
+    static const rn_par_source source = {supply_next, sizeof(int), supply_item};
+    rn_outcome outcome;
+    struct supply s = {.last = 1};
+    rn_par_options o = {.outcomes = &outcome};
+    rn_par_pull(&source, &s, &o);
 }
 
 API_TEST_SCHEDULES(par_pull_reports_its_source, 1000)
