@@ -97,15 +97,10 @@ rn__mutex_relock(rn_mutex *mutex, struct rn__task *self, const void *site)
         lock_slow(m, self, site, RN_NEVER, false);
 }
 
-void
-rn__mutex_release(rn_mutex *mutex)
+/* Out of line, so that who wakes nobody saves no registers for it. */
+__attribute__((noinline)) static void
+release_slow(struct mutex *m)
 {
-    struct mutex *m = inner(mutex);
-    uint32_t locked = LOCKED;
-    set_holder(m, NULL);
-    /* release: partners with the acquire of the next owner */
-    if (rn__cas(&m->word, &locked, 0))
-        return;
     lock_queue(m);
     struct rn__waiter *next = rn__wait_claim_first(&m->queue, 0);
     if (next)
@@ -113,6 +108,22 @@ rn__mutex_release(rn_mutex *mutex)
     unlock_queue(m, next ? LOCKED : 0);
     if (next)
         rn__fire(next->task);
+}
+
+static inline void
+release(struct mutex *m)
+{
+    uint32_t locked = LOCKED;
+    set_holder(m, NULL);
+    /* release: partners with the acquire of the next owner */
+    if (rn__unlikely(!rn__cas(&m->word, &locked, 0)))
+        release_slow(m);
+}
+
+void
+rn__mutex_release(rn_mutex *mutex)
+{
+    release(inner(mutex));
 }
 
 bool
@@ -157,5 +168,5 @@ rn_mutex_unlock(rn_mutex *mutex)
     if (!rn__mutex_holds(mutex, self))
         rn__panic_at(site, "unlock of a mutex the task does not hold");
     rn__step(RN__UNLOCK, &inner(mutex)->object, site);
-    rn__mutex_release(mutex);
+    release(inner(mutex));
 }

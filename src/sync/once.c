@@ -93,6 +93,7 @@ do_slowly(struct once *o, void (*fn)(void *arg), void *arg, rn_time deadline,
     struct rn__task *self = rn__self();
     if (!self)
         rn__outside("rn_once_do", site);
+    rn__need(o, "rn_once_do", site);
     rn__need(fn, "rn_once_do", site);
     rn__step(RN__ONCE, &o->object, site);
     uint32_t was = enter(o);
@@ -116,8 +117,8 @@ do_slowly(struct once *o, void (*fn)(void *arg), void *arg, rn_time deadline,
 int
 rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
 {
-    rn__need(once, "rn_once_do", rn__site());
-    struct once *o = (struct once *)(void *)once->rn__opaque;
-    return rn__likely(is_done(o)) ? 0
-                                  : do_slowly(o, fn, arg, deadline, rn__site());
+    struct once *o = (struct once *)(void *)once;
+    return rn__likely(once && is_done(o))
+               ? 0
+               : do_slowly(o, fn, arg, deadline, rn__site());
 }
