@@ -35,7 +35,7 @@ typedef enum rn_outcome {
 typedef enum rn_reason {
     RN_REASON_NONE = 0,  /* it was not */
     RN_REASON_USER,      /* rn_scope_cancel; with a code */
-    RN_REASON_PARENT,    /* a scope around it was */
+    RN_REASON_PARENT,    /* a scope around it was, or its context */
     RN_REASON_SIBLING,   /* another task of its scope failed */
     RN_REASON_DEADLINE,  /* the scope's own deadline passed */
     RN_REASON_RACE_LOST, /* another won the race */

@@ -120,16 +120,6 @@ rn_context_after(rn_context *ctx, rn_scope *scope, rn_task_fn *fn, void *arg,
     return 0;
 }
 
-static void
-give_place_back(struct rn__rt *rt, struct rn_scope *scope)
-{
-    uint32_t live = rn__add(&scope->live, UINT32_MAX);
-    struct rn__waiter *closer =
-        (int32_t)live > 0 ? NULL : rn__scope_emptied(rt, scope, live);
-    if (closer)
-        rn__fire(closer->task);
-}
-
 int
 rn_context_call_stop(rn_context_call *call)
 {
@@ -146,7 +136,9 @@ rn_context_call_stop(rn_context_call *call)
     if (task) {
         struct rn_scope *home = task->home;
         rn__task_free(task);
-        give_place_back(self->rt, home);
+        struct rn__waiter *closer = rn__scope_give_back(self->rt, home);
+        if (closer)
+            rn__fire(closer->task);
     }
     rn_context_unref(from);
     rn__free(self->rt, call);

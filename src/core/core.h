@@ -5,6 +5,7 @@
  *   stack    stack memory with a context made on it; runs task after task
  *   worker   an OS thread that runs tasks
  *   runtime  (rt) all of one rn_run: workers, tasks, timers, root scope
+ *   context  what has cancels and values, but no tasks: a node among scopes
  *   wait     a task's being blocked: registered with objects, then parked
  *   waiter   one registration of a wait with one object
  *   claim    to win the right to end a wait; exactly one does
@@ -21,6 +22,7 @@
  *   task.lock and rt.cancel_lock, a timer a chan.lock under timers.lock;
  *   variables of a transaction: in any order, and whoever has one waits for
  *   none; nothing is locked inside;
+ *   The lock of a context is a scope.lock; nobody holds two of these.
  *   No lock is held across a task switch or a call of user code.
  */
 #ifndef RN_CORE_H

@@ -51,9 +51,7 @@ let_go(struct rn_scope_handle *handle)
     struct rn__rt *rt = handle->rt;
     struct rn_scope *scope = handle->scope;
     rn__free(rt, handle);
-    uint32_t live = rn__add(&scope->live, UINT32_MAX);
-    struct rn__waiter *closer =
-        (int32_t)live > 0 ? NULL : rn__scope_emptied(rt, scope, live);
+    struct rn__waiter *closer = rn__scope_give_back(rt, scope);
     if (closer)
         rn__fire(closer->task);
 }

@@ -253,6 +253,17 @@ void rn__scope_unlist(struct rn__task *task);
 struct rn__waiter *rn__scope_emptied(struct rn__rt *rt, struct rn_scope *scope,
                                      uint32_t live);
 
+/* Give a place back. Returns a claimed waiter to be fired, or NULL. */
+static inline struct rn__waiter *
+rn__scope_give_back(struct rn__rt *rt, struct rn_scope *scope)
+{
+    /* acquire, release: the last one sees what all have done */
+    uint32_t live = rn__add(&scope->live, UINT32_MAX);
+    if (rn__likely((int32_t)live > 0))
+        return NULL; /* it may be freed from here on */
+    return rn__scope_emptied(rt, scope, live);
+}
+
 /* The task has ended and leaves its home. Returns a claimed waiter to be fired,
  * or NULL. With the last task of the root scope the runtime stops. */
 static inline struct rn__waiter *
@@ -261,11 +272,7 @@ rn__scope_leave(struct rn__task *task)
     struct rn_scope *scope = task->home;
     if (task->at_home)
         rn__scope_unlist(task);
-    /* acquire, release: the last one sees what all have done */
-    uint32_t live = rn__add(&scope->live, UINT32_MAX);
-    if (rn__likely((int32_t)live > 0))
-        return NULL; /* it may be freed from here on */
-    return rn__scope_emptied(task->rt, scope, live);
+    return rn__scope_give_back(task->rt, scope);
 }
 
 #endif

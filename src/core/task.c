@@ -512,8 +512,7 @@ move(struct rn__task *self, struct rn_scope *from, struct rn_scope *to)
         rn__task_tell_home(self);
     /* relaxed: under the lock */
     atomic_store_explicit(&self->state, RN__TASK_MOVED, memory_order_relaxed);
-    uint32_t live = rn__add(&from->live, UINT32_MAX);
-    return (int32_t)live > 0 ? NULL : rn__scope_emptied(self->rt, from, live);
+    return rn__scope_give_back(self->rt, from);
 }
 
 static bool

@@ -35,6 +35,20 @@ PANICS_ON_NULL(scope_open_with, "rn_scope_open_with",
 PANICS_ON_NULL(scope_hold, "rn_scope_hold", (void)!rn_scope_hold(NULL, NULL))
 PANICS_ON_NULL(scope_handle_go, "rn_scope_handle_go",
                rn_scope_handle_go(NULL, NULL, NULL))
+PANICS_ON_NULL(scope_context, "rn_scope_context",
+               (void)!rn_scope_context(NULL, NULL))
+PANICS_ON_NULL(context_new, "rn_context_new",
+               (void)!rn_context_new(NULL, RN_NEVER, NULL))
+PANICS_ON_NULL(context_with_value, "rn_context_with_value",
+               (void)!rn_context_with_value(NULL, "", NULL, NULL, NULL))
+PANICS_ON_NULL(context_without_cancel, "rn_context_without_cancel",
+               (void)!rn_context_without_cancel(NULL, NULL))
+PANICS_ON_NULL(context_merge, "rn_context_merge",
+               (void)!rn_context_merge(NULL, 1, &(rn_context *){NULL}))
+PANICS_ON_NULL(context_after, "rn_context_after",
+               (void)!rn_context_after(NULL, NULL, NULL, NULL, NULL))
+PANICS_ON_NULL(context_current, "rn_context_current",
+               (void)!rn_context_current(NULL))
 PANICS_ON_NULL(task_move, "rn_task_move", rn_task_move(NULL))
 PANICS_ON_NULL(task_bracket, "rn_bracket", rn_bracket(NULL, NULL, NULL, NULL))
 PANICS_ON_NULL(task_defer_on_error, "rn_defer_on_error",
