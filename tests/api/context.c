@@ -230,14 +230,17 @@ SIM_TEST(context_timer_is_stopped)
 {
     rn_time begun = rn_now();
     rn_context *a = timed(NULL, begun + RN_SEC), *b = timed(a, begun + RN_MS),
-               *c = timed(NULL, begun + 2 * RN_MS);
+               *c = timed(NULL, begun + 2 * RN_MS),
+               *leaf = timed(NULL, begun + RN_SEC);
     rn_context_cancel(a, 0);
+    rn_context_cancel(leaf, 0);
     rn_context_unref(c);
     rn_stats before, after;
     rn_stats_get(&before);
     CHECK_EQ(rn_sleep(10 * RN_SEC), 0);
     rn_stats_get(&after);
     CHECK_EQ(after.timers - before.timers, 1); /* that of the sleep */
+    rn_context_unref(leaf);
     rn_context_unref(a);
     rn_context_unref(b);
 }

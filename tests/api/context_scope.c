@@ -120,6 +120,9 @@ API_TEST(context_of_a_scope_has_its_deadline)
     CHECK_EQ(rn_context_wait(b, RN_NEVER), -ECANCELED); /* its own */
     check_ended(b, -ETIMEDOUT, -ETIMEDOUT);
     CHECK_EQ(rn_scope_close(s), 0);
+    rn_scope *late = open_scope(RN_NEVER);
+    check_ended(of(late), -ETIMEDOUT, -ETIMEDOUT);
+    CHECK_EQ(rn_scope_close(late), 0);
     CHECK_EQ(rn_scope_close(mid), -ETIMEDOUT);
     CHECK_EQ(rn_context_status(a), 0);
     CHECK_EQ(rn_scope_close(outer), 0);

@@ -321,6 +321,44 @@ API_TEST_SCHEDULES(context_made_and_freed_during_a_cancel, 1000)
     }
 }
 
+struct herd {
+    rn_context *top, **all;
+    int count, from;
+};
+
+/* From the moment the first is marked. */
+static int
+drop_half(void *arg)
+{
+    const struct herd *h = arg;
+    while (!rn_context_status(h->top))
+        CHECK_EQ(rn_yield(), 0);
+    for (int i = h->from; i < h->count; i += 2)
+        rn_context_unref(h->all[i]);
+    return 0;
+}
+
+API_TEST_SCHEDULES(context_freed_while_a_cancel_is_at_it, 20)
+{
+    long rounds = rn_sim_active() ? 1 : test_count(20);
+    int n = rn_sim_active() ? 20 : 2000;
+    rn_context **all = calloc((size_t)n, sizeof *all);
+    CHECK(all != NULL);
+    for (long round = 0; round < rounds; round++) {
+        struct herd a = {child(NULL), all, n, 0}, b = {a.top, all, n, 1};
+        for (int i = 0; i < n; i++)
+            all[i] = child(i % 3 ? all[i - 1] : a.top);
+        rn_scope *s = open_scope(RN_NEVER);
+        go(drop_half, &a);
+        go(drop_half, &b);
+        struct canceller c = {a.top, -EIO};
+        go(cancel_one, &c);
+        CHECK_EQ(rn_scope_close(s), 0);
+        rn_context_unref(a.top);
+    }
+    free(all);
+}
+
 static int
 drop_it(void *arg)
 {
