@@ -209,6 +209,8 @@ API_TEST(context_own_deadline_may_be_the_earlier_one)
     CHECK_EQ(rn_context_wait(t, RN_NEVER), 0);
     check_ended(t, -ETIMEDOUT, -ETIMEDOUT);
     check_live(top);
+    rn_context_cancel(top, -EIO);
+    check_ended(t, -ETIMEDOUT, -ETIMEDOUT); /* that came first */
     rn_context_unref(top);
     rn_context_unref(t);
 }

@@ -39,6 +39,34 @@ canceller(void)
     rn__scope_cancel(&machine, &machine.root, RN__CANCEL_USER);
 }
 
+/* ---- from a context ------------------------------------------------------ */
+
+static struct rn_context context;
+
+static void
+setup_context(void)
+{
+    static const struct rn_context none;
+    setup();
+    memcpy(&context, &none, sizeof context);
+    rn__scope_init(&context.node, NULL, NULL);
+    rn__list_init(&context.followers);
+    context.node.is_context = true;
+    rn__list_append(&context.node.inner, &machine.root.in_parent);
+}
+
+static void
+context_canceller(void)
+{
+    rn__scope_cancel(&machine, &context.node, RN__CANCEL_USER);
+}
+
+MODEL(cancel_by_a_context, .setup = setup_context, .check = machine_check,
+      .threads = {waiter, context_canceller, waiter},
+      .breaks = {
+          {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
+      });
+
 MODEL(cancel_two_waiters, .setup = setup, .check = machine_check,
       .threads = {waiter, canceller, waiter},
       .breaks = {
