@@ -154,10 +154,13 @@ API_TEST(context_of_a_shielded_scope)
 {
     int one;
     rn_context *v = valued(NULL, &key_a, &one);
-    rn_scope *outer = open_under(v);
+    rn_scope *hour = open_scope(rn_now() + 3600 * RN_SEC),
+             *outer = open_under(v);
     rn_shield shield = rn_shield_push();
     rn_scope *s = open_scope(RN_NEVER);
     rn_context *ctx = of(s);
+    CHECK_LT(rn_context_deadline(of(outer)), RN_NEVER);
+    CHECK_EQ(rn_context_deadline(ctx), RN_NEVER);
     rn_scope_cancel(outer);
     CHECK_EQ(rn_context_status(of(outer)), -ECANCELED);
     CHECK_EQ(rn_context_status(ctx), 0);
@@ -165,6 +168,7 @@ API_TEST(context_of_a_shielded_scope)
     CHECK_EQ(rn_scope_close(s), 0);
     rn_shield_restore(shield);
     CHECK_EQ(rn_scope_close(outer), 0);
+    CHECK_EQ(rn_scope_close(hour), 0);
     rn_context_unref(v);
 }
 
