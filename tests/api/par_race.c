@@ -20,7 +20,7 @@ struct course {
     int order[8];   /* it goes on when so many before it have ended */
     rn_chan *start; /* NULL: at once */
     atomic_int finalized, live, began;
-    rn_reason reason;
+    atomic_int reason;
 };
 
 static int
@@ -44,7 +44,7 @@ race_on(struct course *c, enum act act)
         return 0;
     int e = rn_chan_recv(NULL, NULL, RN_NEVER);
     CHECK_EQ(e, -ECANCELED);
-    c->reason = rn_cancel_reason(NULL);
+    atomic_store(&c->reason, (int)rn_cancel_reason(NULL));
     return act == LATE_ERROR ? -ENOSPC : act == LATE_WIN ? 0 : e;
 }
 
