@@ -5,9 +5,10 @@
  * ready now may be taken now, whatever the others are.
  *
  * Otherwise all objects of the arms are locked, tasks first (the lock order in
- * core.h), in address order and each once; with all locks held one ready arm is chosen and done, or a waiter is
- * queued for every arm. So that nothing is ready is seen in one moment, and
- * crossed selects cannot lock each other. The waiters live in the arms.
+ * core.h), in address order and each once; with all locks held one ready arm is
+ * chosen and done, or a waiter is queued for every arm. So that nothing is
+ * ready is seen in one moment, and crossed selects cannot lock each other. The
+ * waiters live in the arms.
  *
  * A hint may be wrong: an arm that looks ready because a peer waits can find
  * that peer claimed by another a moment later. Then all arms are looked at
