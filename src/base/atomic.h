@@ -220,16 +220,12 @@ rn__cas64(_Atomic uint64_t *at, uint64_t *expected, uint64_t value)
     return same;
 }
 
+/* Add to what all runtimes of the process share, so that nobody is ever alone
+ * with it; returns the new value. Acquire, release. */
 static inline uint64_t
-rn__add64(_Atomic uint64_t *at, uint64_t value)
+rn__add64_hard(_Atomic uint64_t *at, uint64_t value)
 {
-    if (rn__unlikely(!rn__window_enter()))
-        return atomic_fetch_add_explicit(at, value, memory_order_acq_rel) +
-               value;
-    uint64_t sum = atomic_load_explicit(at, memory_order_acquire) + value;
-    atomic_store_explicit(at, sum, memory_order_release);
-    rn__window_leave();
-    return sum;
+    return atomic_fetch_add_explicit(at, value, memory_order_acq_rel) + value;
 }
 
 /* This memory will be read soon. */

@@ -160,7 +160,7 @@ commit(struct rn_tx *tx)
     /* acquire, release: whoever has this clock as its snapshot finds our locks;
      * partners with rn__tx_begin and extend */
     if (changes)
-        version = rn__add64(&rn__stm_clock, 1);
+        version = rn__add64_hard(&rn__stm_clock, 1);
     rn__perturb();
     /* With no other commit since the snapshot, all it has read is still so. */
     if (version != tx->snapshot + 1 && !rn__tx_valid(tx, true)) {

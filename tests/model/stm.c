@@ -27,7 +27,7 @@ add_to_clock(_Atomic uint64_t *clock, uint64_t n)
 {
     if (model_broken("the clock stands still"))
         return atomic_load_explicit(clock, memory_order_acquire) + n;
-    return rn__add64(clock, n);
+    return rn__add64_hard(clock, n);
 }
 
 static void
@@ -43,7 +43,7 @@ claim_all(struct rn__list *queue, int status, struct rn__list *list)
 
 #undef rn__tx_valid
 #define rn__tx_valid valid_to_commit
-#define rn__add64 add_to_clock
+#define rn__add64_hard add_to_clock
 #undef rn__wait_claim_all
 #define rn__wait_claim_all claim_all
 #include "sync/stm_commit.c"
