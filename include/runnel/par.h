@@ -25,6 +25,10 @@
  * wait for each other. An item that neither waits nor yields holds up those
  * behind it as long as no other worker is free.
  *
+ * An item is no task: rn_task_self gives the task that runs it, which may be
+ * the caller's, and runs other items, too. To cancel that task is to cancel the
+ * items it runs from then on; the first that gives up cancels the operator.
+ *
  * No memory is allocated for an item; a task is used for each worker, and for
  * each item that waits. An operator on one item is little more than a call.
  */
@@ -47,8 +51,9 @@ enum {
 /* Options of all operators (may be NULL). All zero is the default for each. */
 typedef struct rn_par_options {
     size_t limit;     /* most items active at once, from their call until their
-                     deferred calls have ended; items then begin in the order
-                     of their indices. 0: no limit, and no order */
+                     deferred calls have ended; items (with a chunk: chunks)
+                     then begin in the order of their indices. 0: no limit,
+                     and no order */
     rn_time deadline; /* when it passes, the operator is cancelled; 0:
                              none; RN_NOW, the past: nothing begins */
     size_t chunk;     /* at least so many items in a row by one worker, or

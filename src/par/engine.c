@@ -481,12 +481,12 @@ rn__par_open(struct rn__par *op, size_t n, const rn_par_options *options,
     op->scope.name = op->options->name;
     if (op->scope.report)
         rn__report_begin(op->scope.report);
+    if (op->outcomes && n < SIZE_MAX)
+        memset(op->outcomes, 0, n * sizeof *op->outcomes);
     if (op->flags &
         ~(unsigned)(RN_PAR_COLLECT | RN_PAR_LEAF | RN_PAR_FIRST_SUCCESS))
         return -EINVAL;
     rn__step(RN__PAR, &op->object, site);
-    if (op->outcomes && n < SIZE_MAX)
-        memset(op->outcomes, 0, n * sizeof *op->outcomes);
     if (rn__unlikely(rn__cancel_near(self)) &&
         rn__cancel_seen(self, &op->scope.code)) {
         op->scope.cancelled = RN__CANCEL_PARENT;

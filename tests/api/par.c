@@ -514,8 +514,10 @@ API_TEST_SCHEDULES(par_waits_for_spawned_tasks, 1000)
 
 API_TEST(par_refuses_unknown_flags)
 {
-    rn_par_options o = {.flags = 1u << 31};
+    rn_outcome outcome = RN_OUTCOME_OK;
+    rn_par_options o = {.flags = 1u << 31, .outcomes = &outcome};
     CHECK_EQ(rn_par_for(1, never, NULL, &o), -EINVAL);
+    CHECK_EQ(outcome, RN_OUTCOME_NOT_RUN); /* R6: valid on every return */
     at_rest();
 }
 

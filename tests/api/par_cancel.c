@@ -461,3 +461,24 @@ API_TEST_SCHEDULES(par_carriers_of_a_shielded_caller_see_a_failure, 1000)
     rn_shield_restore(shield);
     at_rest();
 }
+
+static int
+cancel_own_task(size_t i, void *ctx)
+{
+    (void)ctx;
+    if (i == 2)
+        rn_task_cancel(rn_task_self());
+    return rn_chan_recv(NULL, NULL, RN_NEVER);
+}
+
+/* What a task of an operator is told alone ends its item, and that the rest. */
+API_TEST_SCHEDULES(par_item_cancels_its_task, 1000)
+{
+    rn_scope *s = open_scope(RN_NEVER);
+    rn_outcome outcomes[4];
+    rn_par_options o = {.outcomes = outcomes};
+    CHECK_EQ(rn_par_for(4, cancel_own_task, NULL, &o), -ECANCELED);
+    CHECK_EQ(outcomes[2], RN_OUTCOME_CANCELLED);
+    (void)!rn_scope_close(s);
+    CHECK_EQ(rn_task_count(), 1);
+}
