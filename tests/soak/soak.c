@@ -1,11 +1,12 @@
 /* soak.c - mixed work for real, round after round, until time is up.
  *
- *     test_soak [--again SEED] [SECONDS]
+ *     test_soak [--again SEED] [--only KIND] [SECONDS]
  *
  * Each round is a runtime of its own; its seed decides how many workers it has
  * (mostly more than there are cores), whether random delays are put between the
  * parts of operations, and what work it does at once. The same seed gives the
- * same work, not the same order: --again does one round over and over. A thread
+ * same work, not the same order: --again does one round over and over. --only
+ * does but one kind of work. A thread
  * outside the runtime watches: if nothing has been done for STALL seconds
  * (times TEST_SLOW) it prints what all tasks do and aborts.
  */
@@ -30,7 +31,10 @@ const struct work soak_works[] = {
     {"buffer", work_buffer},     {"mutex", work_mutex},
     {"timers", work_timers},     {"cancel", work_cancel},
     {"deadline", work_deadline}, {"blocking", work_blocking},
-    {"hog", work_hog},
+    {"hog", work_hog},           {"par", work_par},
+    {"par_meet", work_par_meet}, {"par_pull", work_par_pull},
+    {"race", work_race},         {"reduce", work_reduce},
+    {"map", work_map},
 };
 const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
 
@@ -47,6 +51,7 @@ static _Atomic uint64_t ticks;
 static _Atomic(struct rn__rt *) runtime; /* that runs now; for the watcher */
 static time_t started, limit;
 static uint64_t rounds;
+static int only = -1; /* the kind of all works; -1: any */
 
 void
 tick(void)
@@ -72,6 +77,45 @@ soak_fail(const char *file, int line, const char *what)
     fprintf(stderr, "soak: %s:%d: not true: %s\n", file, line, what);
     print_plan();
     abort();
+}
+
+int
+dawdle(uint64_t *prng)
+{
+    switch (below(prng, 6)) {
+    case 0:
+        return rn_sleep(below(prng, 60) * RN_US);
+    case 1:
+    case 2:
+        return rn_yield();
+    case 3:
+        for (volatile int i = below(prng, 3000); i > 0; i--)
+            ;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+int
+cancel_later(void *arg)
+{
+    struct canceller *c = arg;
+    uint64_t prng = c->seed;
+    for (int i = below(&prng, 4); i > 0; i--)
+        need(dawdle(&prng) == 0);
+    if (below(&prng, 2))
+        need(rn_sleep(below(&prng, 200) * RN_US) == 0);
+    rn_scope_cancel(c->scope);
+    return 0;
+}
+
+/* Failures that nobody wants to hear of. */
+static void
+unheard(const rn_failure *failure, void *arg)
+{
+    (void)arg;
+    need(failure->code < 0);
 }
 
 /* ---- the watcher -------------------------------------------------------- */
@@ -158,7 +202,8 @@ make_plan(uint64_t seed)
     plan.delays = below(&prng, 2);
     plan.works = 1 + below(&prng, WORKS_MOST);
     for (int i = 0; i < plan.works; i++) {
-        plan.kinds[i] = below(&prng, soak_work_count);
+        int kind = below(&prng, soak_work_count);
+        plan.kinds[i] = only >= 0 ? only : kind;
         plan.seeds[i] = rn__prng_next(&prng);
     }
 }
@@ -188,7 +233,8 @@ run_round(uint64_t seed)
     make_plan(seed);
     rn_options options = {.workers = plan.workers,
                           .deadlock = RN_DEADLOCK_CALL,
-                          .on_deadlock = deadlocked};
+                          .on_deadlock = deadlocked,
+                          .on_error = unheard};
     if (plan.delays)
         setenv("RUNNEL_DELAYS", "1", 1);
     else
@@ -216,16 +262,32 @@ soak(bool again, uint64_t seed)
     _Exit(0); /* the watcher still runs */
 }
 
+static int
+kind_of(const char *name)
+{
+    for (int i = 0; i < soak_work_count; i++)
+        if (strcmp(soak_works[i].name, name) == 0)
+            return i;
+    fprintf(stderr, "test_soak: no such kind: %s\n", name);
+    exit(2);
+}
+
 int
 main(int argc, char **argv)
 {
-    bool again = argc > 2 && strcmp(argv[1], "--again") == 0;
-    uint64_t seed = again ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    if (again)
-        argv += 2, argc -= 2;
+    bool again = false;
+    uint64_t seed = (uint64_t)time(NULL);
+    for (; argc > 2; argv += 2, argc -= 2)
+        if (strcmp(argv[1], "--again") == 0)
+            again = true, seed = strtoull(argv[2], NULL, 10);
+        else if (strcmp(argv[1], "--only") == 0)
+            only = kind_of(argv[2]);
+        else
+            break;
     limit = argc > 1 ? atol(argv[1]) : SECONDS;
     if (argc > 2 || limit <= 0) {
-        fprintf(stderr, "usage: test_soak [--again SEED] [SECONDS]\n");
+        fprintf(stderr, "usage: test_soak [--again SEED] [--only KIND] "
+                        "[SECONDS]\n");
         return 2;
     }
     return soak(again, seed);

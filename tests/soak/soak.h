@@ -27,6 +27,16 @@ below(uint64_t *prng, int n)
     return (int)rn__prng_below(prng, (uint32_t)n);
 }
 
+/* Cancels a scope at some moment; a task, spawned outside of it. */
+struct canceller {
+    rn_scope *scope;
+    uint64_t seed;
+};
+int cancel_later(void *canceller);
+
+/* Yields, sleeps or computes for a moment. Returns 0 or -ECANCELED. */
+int dawdle(uint64_t *prng);
+
 /* One kind of work; arg points to its seed, a uint64_t. */
 struct work {
     const char *name;
@@ -43,5 +53,7 @@ int work_tree(void *seed), work_once(void *seed), work_deep(void *seed),
 int work_chan(void *seed), work_select(void *seed), work_join(void *seed);
 int work_buffer(void *seed), work_mutex(void *seed);
 int work_timers(void *seed), work_cancel(void *seed), work_deadline(void *seed);
+int work_par(void *seed), work_par_meet(void *seed), work_par_pull(void *seed);
+int work_race(void *seed), work_reduce(void *seed), work_map(void *seed);
 
 #endif
