@@ -2,9 +2,11 @@
  *
  * A handle counts in scope->live like a task. Another thread may touch no wait,
  * no lock and no count of the runtime (outside.c); it reads whether the scope
- * is cancelled, and posts. What it posts arrives in order, the release last. It
- * says in rt->posting that it is at it: once the release has arrived the run
- * may end, and waits for that before the runtime is freed.
+ * is cancelled, and posts. What it posts is taken in order, but by several
+ * workers, so a release may overtake a task to be: the handle counts what is on
+ * its way, and whatever arrives last lets the scope go. The thread says in
+ * rt->posting that it is at it: then the run may end, and waits for that before
+ * the runtime is freed.
  */
 #include "core/core.h"
 
@@ -14,17 +16,16 @@ struct rn_scope_handle {
     struct rn__outside release;
     struct rn__rt *rt;
     struct rn_scope *scope;
+    _Atomic uint32_t due; /* the release, and tasks to be */
 };
 
 /* A task to be. */
 struct order {
     struct rn__outside item;
-    struct rn_scope *scope;
-    struct rn__rt *rt;
+    struct rn_scope_handle *handle;
     rn_task_fn *fn;
     void *arg;
     const void *site;
-    bool placed; /* counted in scope->live */
 };
 
 static void
@@ -45,11 +46,15 @@ rn__hold_end(struct rn__rt *rt)
 
 /* ---- arrivals, on a worker ----------------------------------------------- */
 
+/* One that was due has arrived. */
 static void
-let_go(struct rn_scope_handle *handle)
+arrived(struct rn_scope_handle *handle)
 {
     struct rn__rt *rt = handle->rt;
     struct rn_scope *scope = handle->scope;
+    /* acq_rel: all other uses of the handle come before; with each other */
+    if (atomic_fetch_sub_explicit(&handle->due, 1, memory_order_acq_rel) > 1)
+        return;
     rn__free(rt, handle);
     struct rn__waiter *closer = rn__scope_give_back(rt, scope);
     if (closer)
@@ -59,19 +64,16 @@ let_go(struct rn_scope_handle *handle)
 static void
 arrive_release(struct rn__outside *item)
 {
-    let_go(rn__container_of(item, struct rn_scope_handle, release));
+    arrived(rn__container_of(item, struct rn_scope_handle, release));
 }
 
-/* If there is no memory for a task it tries again at the next look; the place
- * in the scope is kept for it, as the handle may be released meanwhile. */
+/* If there is no memory for a task it tries again at the next look. */
 static void
 arrive_order(struct rn__outside *item)
 {
     struct order *order = rn__container_of(item, struct order, item);
-    struct rn__rt *rt = order->rt;
-    if (!order->placed)
-        rn__add(&order->scope->live, 1);
-    order->placed = true;
+    struct rn_scope_handle *handle = order->handle;
+    struct rn__rt *rt = handle->rt;
     struct rn__task *task = rn__task_make(order->fn, order->arg, order->site);
     if (!task) {
         rn__outside_expect(rt);
@@ -79,10 +81,12 @@ arrive_order(struct rn__outside *item)
         return;
     }
     atomic_store_explicit(&task->name, NULL, memory_order_relaxed);
-    rn__scope_admit(order->scope, task);
+    rn__add(&handle->scope->live, 1);
+    rn__scope_admit(handle->scope, task);
     rn__count(rn__worker_self(), tasks);
     rn__free(rt, order);
     rn__sched_ready(task);
+    arrived(handle);
 }
 
 /* ---- public -------------------------------------------------------------- */
@@ -106,6 +110,8 @@ rn_scope_hold(rn_scope *scope, rn_scope_handle **handle)
     h->release.arrive = arrive_release;
     h->rt = self->rt;
     h->scope = scope;
+    /* relaxed: the handle is handed over by other means */
+    atomic_store_explicit(&h->due, 1, memory_order_relaxed);
     rn__outside_expect(h->rt);
     *handle = h;
     return 0;
@@ -125,8 +131,9 @@ rn_scope_handle_go(rn_scope_handle *handle, rn_task_fn *fn, void *arg)
     struct order *order = rn__alloc(rt, sizeof *order);
     if (!order)
         return -ENOMEM;
-    *order = (struct order){
-        {NULL, arrive_order}, handle->scope, rt, fn, arg, site, false};
+    *order = (struct order){{NULL, arrive_order}, handle, fn, arg, site};
+    /* relaxed: it is not released; partners with arrived */
+    atomic_fetch_add_explicit(&handle->due, 1, memory_order_relaxed);
     rn__outside_expect(rt);
     post(rt, &order->item);
     return 0;
@@ -144,5 +151,5 @@ rn_scope_handle_release(rn_scope_handle *handle)
     }
     rn__step(RN__RELEASE, &handle->scope->object, rn__site());
     rn__outside_call_off(rt);
-    let_go(handle);
+    arrived(handle);
 }
