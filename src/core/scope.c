@@ -573,8 +573,13 @@ rn__scope_close(struct rn__task *self, rn_scope *scope, int body,
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     if (body < 0)
         body_failed(self, scope, body, site);
+    rn_report *report = scope->report;
     int result = close_scope(self, scope, site);
-    return result == 0 && body > 0 ? body : result;
+    if (result < 0 || body <= 0)
+        return result;
+    if (report)
+        report->status = body;
+    return body;
 }
 
 int

@@ -598,10 +598,12 @@ count_up(void *arg)
 RULE_TEST(report_R15_a_good_body_cancels_nothing)
 {
     atomic_int count = 0;
-    rn_scope *s = open_scope(RN_NEVER);
+    rn_report r = RN_REPORT_INIT;
+    rn_scope *s = open_reported(&r, 0);
     go(count_up, &count);
     go(count_up, &count);
     CHECK_EQ(rn_scope_close_with(s, 42), 42);
+    CHECK_EQ(r.status, 42);
     CHECK_EQ(atomic_load(&count), 2);
 }
 
