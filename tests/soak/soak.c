@@ -34,7 +34,10 @@ const struct work soak_works[] = {
     {"hog", work_hog},           {"par", work_par},
     {"par_meet", work_par_meet}, {"par_pull", work_par_pull},
     {"race", work_race},         {"reduce", work_reduce},
-    {"map", work_map},
+    {"map", work_map},           {"report", work_report},
+    {"shield", work_shield},     {"defer", work_defer},
+    {"after", work_after},       {"cancel_one", work_cancel_one},
+    {"move", work_move},         {"hold", work_hold},
 };
 const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
 

@@ -54,6 +54,9 @@ int work_chan(void *seed), work_select(void *seed), work_join(void *seed);
 int work_buffer(void *seed), work_mutex(void *seed);
 int work_timers(void *seed), work_cancel(void *seed), work_deadline(void *seed);
 int work_par(void *seed), work_par_meet(void *seed), work_par_pull(void *seed);
+int work_report(void *seed), work_shield(void *seed), work_defer(void *seed);
+int work_after(void *seed), work_cancel_one(void *seed), work_move(void *seed);
+int work_hold(void *seed);
 int work_race(void *seed), work_reduce(void *seed), work_map(void *seed);
 
 #endif
