@@ -57,6 +57,15 @@ applies(enum rn__when when, int outcome)
                                             : RN__DEFER_ON_ERROR);
 }
 
+/* Drop what rn_fail has said without a failure, so that no later one has it. */
+static void
+forget(struct rn__task *self)
+{
+    rn_failure nothing = {.code = 0};
+    if (self->defers)
+        rn__fail_take(self, &nothing);
+}
+
 /* Run one; returns its code. By the worker's coarse clock: it is read anew in
  * each wait, and who computes for long is the monitor's business. */
 static int
@@ -72,7 +81,9 @@ run(struct rn__task *self, const struct rn__defer *d, int outcome)
         rn__watchdog_slow_finalizer(self, d->site, worker->clock - began);
     if (code < 0) {
         self->at_home |= RN__HOME_FAILED;
-        rn__scope_note_task(self, RN_PHASE_FINALIZER, code, d->site);
+        rn__scope_note_task(self, RN_PHASE_FINALIZER, code, d->site, true);
+    } else {
+        forget(self);
     }
     return code;
 }
@@ -85,8 +96,11 @@ rn__finalize(struct rn__task *self, int outcome)
     /* what it has left pushed ends here */
     self->shields = rn__shields_outside(self->scope, self);
     if (outcome < 0 && shows) {
-        rn__scope_note_task(self, RN_PHASE_TASK, outcome, self->spawn_site);
+        rn__scope_note_task(self, RN_PHASE_TASK, outcome, self->spawn_site,
+                            true);
         self->at_home |= RN__HOME_FAILED;
+    } else {
+        forget(self);
     }
     struct rn__defer *d;
     while ((d = self->defers)) {
@@ -127,6 +141,7 @@ rn_bracket(int (*acquire)(void *arg), int (*use)(void *arg),
         return used;
     if (used >= 0 || used == -ECANCELED)
         return result;
-    rn__scope_note_task(self, RN_PHASE_FINALIZER, result, site);
+    /* What has been said may be use's, which tells of its failure itself. */
+    rn__scope_note_task(self, RN_PHASE_FINALIZER, result, site, false);
     return used;
 }

@@ -120,7 +120,7 @@ rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
 
 void
 rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
-                    const void *site)
+                    const void *site, bool said)
 {
     const struct rn__carrier *carrier = task->carrier;
     rn_failure failure = {carrier ? carrier->item : index_of(task),
@@ -129,7 +129,7 @@ rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
                           NULL,
                           NULL,
                           site};
-    if (phase == RN_PHASE_TASK)
+    if (said)
         rn__fail_take(task, &failure);
     rn__scope_note(task->rt, carrier ? carrier->scope : task->home, &failure);
 }
@@ -153,7 +153,8 @@ rn__scope_failed(struct rn__task *task, int result)
     if (gives_up && (asked || !told))
         give_up(scope);
     else if (!gives_up && !(task->at_home & RN__HOME_FAILED))
-        rn__scope_note_task(task, RN_PHASE_TASK, result, task->spawn_site);
+        rn__scope_note_task(task, RN_PHASE_TASK, result, task->spawn_site,
+                            true);
     if (asked || scope->collects || (gives_up && told))
         return;
     rn__scope_cancel_by(task->rt, scope,

@@ -163,9 +163,10 @@ void rn__scope_unpin(struct rn_scope *scope);
 /* Keep a failure: in the report, or as what close returns. */
 void rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
                     const rn_failure *failure);
-/* The same for a failure of the calling task. */
+/* The same for a failure of the calling task; said: with what rn_fail has said
+ * of it. */
 void rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
-                         const void *site);
+                         const void *site, bool said);
 /* A task is ending with this negative result: keep it, and cancel its home. */
 void rn__scope_failed(struct rn__task *task, int result);
 

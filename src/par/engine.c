@@ -130,7 +130,7 @@ rn__par_ended(struct rn__carry *carry, int result)
         carry->bad += carry->weight;
     uint32_t reason = judge(carry, i, result);
     if (result < 0 && result != -ECANCELED && !noted)
-        rn__scope_note_task(self, RN_PHASE_TASK, result, op->site);
+        rn__scope_note_task(self, RN_PHASE_TASK, result, op->site, true);
     if (reason)
         cancel(op, reason, i, result);
 }

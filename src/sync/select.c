@@ -229,8 +229,8 @@ ready(const struct call *call, rn_arm *arm)
     case RN_ARM_KIND_RECV:
         return arm->chan && rn__chan_can_recv(arm->chan);
     case RN_ARM_KIND_JOIN:
-        return !in->task || in->task == call->self ||
-               !joinable(in->task, arm->id) || in->task->ended;
+        return !in->task || !joinable(in->task, arm->id) || in->task->ended ||
+               rn__join_is_endless(in->task, call->self);
     case RN_ARM_KIND_SCOPE:
         return arm->data && rn__scope_cancelled(arm->data);
     case RN_ARM_KIND_FUTURE:
@@ -248,10 +248,11 @@ finish_join(const struct call *call, rn_arm *arm)
 {
     struct arm *in = inner(arm);
     bool gone = !in->task || !joinable(in->task, arm->id);
-    bool self = in->task == call->self;
+    bool endless =
+        !gone && !in->task->ended && rn__join_is_endless(in->task, call->self);
     uint64_t id = arm->id;
     unlock_all(call);
-    if (gone || self)
+    if (gone || endless)
         return gone ? -ESRCH : -EDEADLK;
     struct rn__task *task = rn__task_find(call->rt, id);
     if (!task) /* another join was faster */

@@ -368,3 +368,65 @@ RULE_TEST(finalizer_R14_bracket_is_not_entered_when_cancelled)
     CHECK_EQ(rn_bracket(NULL, use, release, &b), 3);
     CHECK_STR(b.text, "ur");
 }
+
+/* ---- what is said of a failure ------------------------------------------- */
+
+static void
+count_drop(void *payload)
+{
+    atomic_fetch_add((atomic_int *)payload, 1);
+}
+
+static int
+say_and_fail(void *arg, int outcome)
+{
+    (void)outcome;
+    return rn_fail(-EIO, arg, count_drop);
+}
+
+static int
+say_only(void *arg, int outcome)
+{
+    (void)outcome;
+    (void)!rn_fail(-EIO, arg, count_drop);
+    return 0;
+}
+
+static int
+fail_silently(void *arg, int outcome)
+{
+    (void)arg;
+    (void)outcome;
+    return -EIO;
+}
+
+/* Last deferred first: one has a payload, one has said something but succeeds,
+ * the last fails with the same code and has none. */
+static int
+say_at_the_end(void *arg)
+{
+    CHECK_EQ(rn_defer(fail_silently, arg), 0);
+    CHECK_EQ(rn_defer(say_only, arg), 0);
+    CHECK_EQ(rn_defer(say_and_fail, arg), 0);
+    (void)!rn_fail(-EIO, arg, count_drop); /* and does not */
+    return 0;
+}
+
+API_TEST_SCHEDULES(finalizer_R5_may_have_a_payload, 1000)
+{
+    atomic_int drops = 0;
+    rn_report r = RN_REPORT_INIT;
+    rn_scope_options options = {.report = &r};
+    rn_scope *s;
+    CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+    go(say_at_the_end, &drops);
+    CHECK_EQ(rn_scope_close(s), -EIO);
+    CHECK_EQ(r.count, 2);
+    CHECK_EQ(r.failures[0].phase, RN_PHASE_FINALIZER);
+    CHECK(r.failures[0].payload == &drops);
+    CHECK_EQ(r.failures[1].phase, RN_PHASE_FINALIZER);
+    CHECK(r.failures[1].payload == NULL);
+    CHECK_EQ(atomic_load(&drops), 2);
+    rn_report_fini(&r);
+    CHECK_EQ(atomic_load(&drops), 3);
+}

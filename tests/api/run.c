@@ -459,6 +459,52 @@ TEST_DIES(run_crash_ends_the_program, "")
     rn_run(NULL, spawn_crash, NULL);
 }
 
+/* ---- crashes ------------------------------------------------------------- */
+
+static int
+say_finalized(void *arg, int outcome)
+{
+    (void)arg;
+    (void)outcome;
+    fprintf(stderr, "finalized\n");
+    return 0;
+}
+
+static int
+crash(void *arg)
+{
+    CHECK_EQ(rn_defer(say_finalized, NULL), 0);
+    raise(*(int *)arg);
+    return 0;
+}
+
+static int
+crash_in_a_scope(void *arg)
+{
+    rn_scope *s = open_scope(RN_NEVER);
+    CHECK_EQ(rn_defer(say_finalized, NULL), 0);
+    go(crash, arg);
+    return rn_scope_close(s);
+}
+
+static void
+run_crash(void *arg)
+{
+    rn_run(NULL, crash_in_a_scope, arg);
+}
+
+/* R19: neither caught nor made an error of the task; nothing is run. */
+TEST(run_R19_a_crash_ends_the_process)
+{
+    int signals[] = {SIGABRT, SIGFPE, SIGTERM, SIGKILL};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct test_child child = test_fork(run_crash, &signals[i], 20);
+        CHECK_EQ(child.status, -signals[i]);
+        CHECK(!strstr(child.text, "finalized"));
+        free(child.text);
+    }
+}
+
 /* ---- shutdown ----------------------------------------------------------- */
 
 static int

@@ -294,6 +294,10 @@ join_ancestors(void *arg)
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(rn_task_join(ancestors[i], RN_NEVER, NULL), -EDEADLK);
         CHECK_EQ(rn_task_cancel_join(ancestors[i], RN_NEVER), -EDEADLK);
+        rn_arm arms[] = {RN_ARM_RECV(NULL, NULL),
+                         RN_ARM_JOIN(ancestors[i], NULL)};
+        CHECK_EQ(rn_select(arms, 2, 0, RN_NEVER), 1);
+        CHECK_EQ(arms[1].result, -EDEADLK);
         atomic_fetch_add(&f->refused, 1);
     }
     CHECK_EQ(rn_yield(), 0); /* and nobody is cancelled */
