@@ -171,7 +171,8 @@ typedef struct rn_race {
  * spawns a task of its own, which moves to a larger scope (rn_task_move).
  *
  * The first that ends wins, whatever its outcome, which is then that of the
- * race; with RN_PAR_FIRST_SUCCESS the first that succeeds. Losers are
+ * race; with RN_PAR_FIRST_SUCCESS the first that succeeds: those that fail
+ * before are in the report, but no news to rn_options.on_error. Losers are
  * cancelled, and waited for.
  *
  * Owner: options.drop is called for the values of losers that ended well.

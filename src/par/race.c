@@ -100,6 +100,7 @@ rn_par_race(size_t n, rn_par_map_fn *fn, void *ctx, rn_race *race,
     race->count = 0;
     int opened = rn__par_open(&op, n, options, rn__site());
     op.wanted = race->wanted ? race->wanted : 1;
+    op.scope.quiet = op.flags & RN_PAR_FIRST_SUCCESS;
     if (opened == 0 && (op.wanted > n || (race->wanted > 1 && !race->winners)))
         opened = -EINVAL;
     op.kind = &racers;

@@ -111,6 +111,27 @@ API_TEST_SCHEDULES(par_race_has_a_winner, 1000)
     }
 }
 
+static int
+fail_but_one(size_t i, void *out, void *ctx)
+{
+    (void)out;
+    (void)ctx;
+    return i == 4 ? rn_yield() : -EIO;
+}
+
+/* R9: where one may succeed a failure is none, so nobody need hear of it. */
+API_TEST_SCHEDULES(par_race_R9_failures_on_the_way_are_no_news, 1000)
+{
+    rn_stats before, after;
+    rn_race race = {0};
+    rn_par_options o = {.flags = RN_PAR_FIRST_SUCCESS, .limit = 1};
+    rn_stats_get(&before);
+    CHECK_EQ(rn_par_race(5, fail_but_one, NULL, &race, &o), 0);
+    rn_stats_get(&after);
+    CHECK_EQ(race.winner, 4);
+    CHECK_EQ(after.unheard, before.unheard);
+}
+
 /* Values of those who come second are dropped; their errors do not count. */
 API_TEST_SCHEDULES(par_race_losers, 1000)
 {
