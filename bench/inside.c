@@ -88,7 +88,7 @@ main(int argc, char **argv)
 {
     struct bench_args args;
     bench_parse(&args, argc, argv, table, sizeof table / sizeof *table);
-    bench_check(rn__ctx_select(RN_CONTEXT_DEFAULT) == 0, "rn__ctx_select");
+    bench_check(rn__ctx_select(RN_BACKEND_DEFAULT) == 0, "rn__ctx_select");
     bench_measure(&args);
     return 0;
 }

@@ -273,7 +273,7 @@ static void
 look_at_choices(struct findings *f)
 {
     heading(f, "chosen");
-    fact_text(f, "context", rn_context_name(rn_context_best()));
+    fact_text(f, "backend", rn_backend_name(rn_backend_best()));
     fact_text(f, "guard", rn_guard_name(rn_guard_best()));
     fact_text(f, "poller",
               "none: this version has no I/O; workers sleep on futexes");

@@ -38,7 +38,7 @@ static const char help[] =
     "  RUNNEL_WORKERS           OS threads that run tasks, 1 to 1024\n"
     "  RUNNEL_BLOCKING_THREADS  most OS threads for rn_blocking, 1 to 1024 "
     "(64)\n"
-    "  RUNNEL_CONTEXT           how tasks switch: asm, ucontext, thread\n"
+    "  RUNNEL_BACKEND           how tasks switch: asm, ucontext, thread\n"
     "  RUNNEL_GUARD             how stacks end: madvise, mprotect, canary\n"
     "  RUNNEL_WATCHDOG          milliseconds a task may go without a yield "
     "before\n"

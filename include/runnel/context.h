@@ -22,8 +22,8 @@
  *
  * NULL is the background: never cancelled, without deadline, without values.
  */
-#ifndef RUNNEL_CONTEXT_H
-#define RUNNEL_CONTEXT_H
+#ifndef RUNNEL_BACKEND_H
+#define RUNNEL_BACKEND_H
 
 #include <runnel/scope.h>
 

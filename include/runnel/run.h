@@ -22,7 +22,7 @@
  * counts as not set, and a value that is none of these as -EINVAL:
  *   RUNNEL_WORKERS           1 to 1024
  *   RUNNEL_BLOCKING_THREADS  1 to 1024
- *   RUNNEL_CONTEXT           asm, ucontext, thread
+ *   RUNNEL_BACKEND           asm, ucontext, thread
  *   RUNNEL_GUARD             madvise, mprotect, canary
  *   RUNNEL_WATCHDOG          milliseconds, up to a day; 0: off
  * and without an option:
@@ -48,12 +48,12 @@ typedef enum rn_deadlock_policy {
 #define RN_EXIT_DEADLOCK 3
 
 /* How the runtime switches between tasks. */
-typedef enum rn_context_kind {
-    RN_CONTEXT_DEFAULT = 0, /* the best one built in */
-    RN_CONTEXT_ASM,         /* our own switch, in assembly */
-    RN_CONTEXT_UCONTEXT,    /* swapcontext of the C library */
-    RN_CONTEXT_THREAD       /* an OS thread a stack, for foreign tools */
-} rn_context_kind;
+typedef enum rn_backend_kind {
+    RN_BACKEND_DEFAULT = 0, /* the best one built in */
+    RN_BACKEND_ASM,         /* our own switch, in assembly */
+    RN_BACKEND_UCONTEXT,    /* swapcontext of the C library */
+    RN_BACKEND_THREAD       /* an OS thread a stack, for foreign tools */
+} rn_backend_kind;
 
 /* How the end of a task's stack is guarded. */
 typedef enum rn_guard_kind {
@@ -64,14 +64,14 @@ typedef enum rn_guard_kind {
     RN_GUARD_CANARY       /* a pattern looked at when a task switches */
 } rn_guard_kind;
 
-/* The best context switch built in: what RN_CONTEXT_DEFAULT chooses. */
-RN_API rn_context_kind rn_context_best(void);
+/* The best context switch built in: what RN_BACKEND_DEFAULT chooses. */
+RN_API rn_backend_kind rn_backend_best(void);
 
 /* The best stack guard of this kernel: what RN_GUARD_DEFAULT chooses. */
 RN_API rn_guard_kind rn_guard_best(void);
 
-/* The name of a context kind, as RUNNEL_CONTEXT takes it. */
-RN_API const char *rn_context_name(rn_context_kind kind);
+/* The name of a backend, as RUNNEL_BACKEND takes it. */
+RN_API const char *rn_backend_name(rn_backend_kind kind);
 
 /* The name of a guard kind, as RUNNEL_GUARD takes it. */
 RN_API const char *rn_guard_name(rn_guard_kind kind);
@@ -80,7 +80,7 @@ RN_API const char *rn_guard_name(rn_guard_kind kind);
 typedef struct rn_options {
     int workers;                    /* OS threads; 0: usable cores */
     size_t stack_bytes;             /* a task's stack; 0: 64 KiB */
-    rn_context_kind context;        /* how tasks switch */
+    rn_backend_kind backend;        /* how tasks switch */
     rn_guard_kind guard;            /* how stacks end */
     rn_deadlock_policy deadlock;    /* what a deadlock does */
     void (*on_deadlock)(void *arg); /* hook of RN_DEADLOCK_CALL */

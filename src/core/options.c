@@ -109,9 +109,9 @@ check_stats(void)
 }
 
 static const char *
-context_name(int kind)
+backend_name(int kind)
 {
-    return rn__ctx_name((rn_context_kind)kind);
+    return rn__ctx_name((rn_backend_kind)kind);
 }
 
 static const char *
@@ -131,13 +131,13 @@ rn__options_resolve(rn_options *o)
             0 ||
         (value = check_stats()) < 0)
         return value;
-    if ((unsigned)o->context > RN_CONTEXT_THREAD ||
+    if ((unsigned)o->backend > RN_BACKEND_THREAD ||
         (unsigned)o->guard > RN_GUARD_CANARY ||
         (unsigned)o->deadlock > RN_DEADLOCK_CALL) {
         fprintf(stderr,
-                "runnel: rn_options: context %d, guard %d or deadlock "
+                "runnel: rn_options: backend %d, guard %d or deadlock "
                 "%d is none of the kinds there are\n",
-                (int)o->context, (int)o->guard, (int)o->deadlock);
+                (int)o->backend, (int)o->guard, (int)o->deadlock);
         return -EINVAL;
     }
     if (o->watchdog < 0) {
@@ -147,11 +147,11 @@ rn__options_resolve(rn_options *o)
                 (long long)o->watchdog);
         return -EINVAL;
     }
-    if (o->context == RN_CONTEXT_DEFAULT) {
-        value = environment_kind("RUNNEL_CONTEXT", context_name);
+    if (o->backend == RN_BACKEND_DEFAULT) {
+        value = environment_kind("RUNNEL_BACKEND", backend_name);
         if (value < 0)
             return value;
-        o->context = (rn_context_kind)value;
+        o->backend = (rn_backend_kind)value;
     }
     if (o->guard == RN_GUARD_DEFAULT) {
         value = environment_kind("RUNNEL_GUARD", guard_name);
@@ -172,10 +172,10 @@ rn__options_resolve(rn_options *o)
 int
 rn__options_apply(const rn_options *o, struct rn__stackpool *pool)
 {
-    int error = rn__ctx_select(o->context);
+    int error = rn__ctx_select(o->backend);
     if (error) {
         fprintf(stderr, "runnel: context switch \"%s\" cannot be used: %s\n",
-                rn__ctx_name(o->context), strerror(-error));
+                rn__ctx_name(o->backend), strerror(-error));
         return error;
     }
     error = rn__stackpool_init(pool, o->stack_bytes, o->guard);
@@ -189,8 +189,8 @@ rn__options_apply(const rn_options *o, struct rn__stackpool *pool)
 
 /* ---- public names ------------------------------------------------------- */
 
-rn_context_kind
-rn_context_best(void)
+rn_backend_kind
+rn_backend_best(void)
 {
     return rn__ctx_best();
 }
@@ -202,7 +202,7 @@ rn_guard_best(void)
 }
 
 const char *
-rn_context_name(rn_context_kind kind)
+rn_backend_name(rn_backend_kind kind)
 {
     return rn__ctx_name(kind);
 }

@@ -436,7 +436,7 @@ rn__rt_run_real(const rn_options *options, rn_task_fn *fn, void *arg)
         rt->delays = getenv("RUNNEL_DELAYS") != NULL;
         atomic_fetch_add(&rn__env_count, rt->delays);
         rt->windows = RN__WINDOWS && !atomic_load(&rn__full_fences) &&
-                      rn__ctx_kind() != RN_CONTEXT_THREAD;
+                      rn__ctx_kind() != RN_BACKEND_THREAD;
         bool parallel = o.workers > 1 && !rt->windows;
         atomic_fetch_add(&rn__parallel, parallel);
         error = run_workers(rt, fn, arg);

@@ -30,20 +30,20 @@ static _Atomic uint64_t ctx_count;
 static char adopted_mark;
 
 int
-rn__ctx_select(rn_context_kind kind)
+rn__ctx_select(rn_backend_kind kind)
 {
     const struct rn__ctx_ops *ops = BEST;
     switch (kind) {
-    case RN_CONTEXT_DEFAULT:
+    case RN_BACKEND_DEFAULT:
         break;
-    case RN_CONTEXT_ASM:
+    case RN_BACKEND_ASM:
         if (!RN__CTX_HAS_ASM)
             return -EINVAL;
         break;
-    case RN_CONTEXT_UCONTEXT:
+    case RN_BACKEND_UCONTEXT:
         ops = &rn__ctx_ucontext_ops;
         break;
-    case RN_CONTEXT_THREAD:
+    case RN_BACKEND_THREAD:
         ops = &rn__ctx_thread_ops;
         break;
     default:
@@ -57,27 +57,27 @@ rn__ctx_select(rn_context_kind kind)
     return 0;
 }
 
-rn_context_kind
+rn_backend_kind
 rn__ctx_best(void)
 {
-    return RN__CTX_HAS_ASM ? RN_CONTEXT_ASM : RN_CONTEXT_UCONTEXT;
+    return RN__CTX_HAS_ASM ? RN_BACKEND_ASM : RN_BACKEND_UCONTEXT;
 }
 
-rn_context_kind
+rn_backend_kind
 rn__ctx_kind(void)
 {
-    return ctx_ops == NULL ? RN_CONTEXT_ASM : ctx_ops->kind;
+    return ctx_ops == NULL ? RN_BACKEND_ASM : ctx_ops->kind;
 }
 
 const char *
-rn__ctx_name(rn_context_kind kind)
+rn__ctx_name(rn_backend_kind kind)
 {
     switch (kind) {
-    case RN_CONTEXT_ASM:
+    case RN_BACKEND_ASM:
         return "asm";
-    case RN_CONTEXT_UCONTEXT:
+    case RN_BACKEND_UCONTEXT:
         return "ucontext";
-    case RN_CONTEXT_THREAD:
+    case RN_BACKEND_THREAD:
         return "thread";
     default:
         return "default";

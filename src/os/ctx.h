@@ -13,7 +13,7 @@
 /* A backend other than assembly. Each function does what the function of
  * os.h with that name says; ctx.c has filled in the plain fields before. */
 struct rn__ctx_ops {
-    rn_context_kind kind;
+    rn_backend_kind kind;
     int (*adopt)(struct rn__ctx *ctx);
     int (*make)(struct rn__ctx *ctx);
     void (*enter)(struct rn__ctx *from, struct rn__ctx *to);

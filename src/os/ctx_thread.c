@@ -292,7 +292,7 @@ rn__ctx_thread_guard(const void *address, void **low, size_t *bytes)
     return true;
 }
 
-const struct rn__ctx_ops rn__ctx_thread_ops = {.kind = RN_CONTEXT_THREAD,
+const struct rn__ctx_ops rn__ctx_thread_ops = {.kind = RN_BACKEND_THREAD,
                                                .adopt = adopt,
                                                .make = make,
                                                .enter = enter,

@@ -81,7 +81,7 @@ fini(struct rn__ctx *ctx)
     free(state);
 }
 
-const struct rn__ctx_ops rn__ctx_ucontext_ops = {.kind = RN_CONTEXT_UCONTEXT,
+const struct rn__ctx_ops rn__ctx_ucontext_ops = {.kind = RN_BACKEND_UCONTEXT,
                                                  .adopt = adopt,
                                                  .make = make,
                                                  .enter = enter,

@@ -128,7 +128,7 @@ rn__os_interrupt_remove(void)
 static bool
 send_signal(uintptr_t thread)
 {
-    if (rn__ctx_kind() != RN_CONTEXT_THREAD)
+    if (rn__ctx_kind() != RN_BACKEND_THREAD)
         return pthread_kill((pthread_t)thread, chosen) == 0;
     rn__ctx_thread_signal(chosen);
     return true;

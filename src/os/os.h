@@ -88,14 +88,14 @@ struct rn__ctx {
     size_t stack_bytes;
 };
 
-/* Choose the backend for this process; RN_CONTEXT_DEFAULT takes the best.
+/* Choose the backend for this process; RN_BACKEND_DEFAULT takes the best.
  * -EINVAL if it is not built in, -EBUSY while contexts of another exist. (Of
  * assembly contexts only adopted ones count: the others are plain memory, but
  * must not be entered under another backend.) */
-int rn__ctx_select(rn_context_kind kind);
-rn_context_kind rn__ctx_kind(void);
-/* What RN_CONTEXT_DEFAULT chooses. */
-rn_context_kind rn__ctx_best(void);
+int rn__ctx_select(rn_backend_kind kind);
+rn_backend_kind rn__ctx_kind(void);
+/* What RN_BACKEND_DEFAULT chooses. */
+rn_backend_kind rn__ctx_best(void);
 
 /* Make ctx stand for the calling OS thread's own stack. */
 int rn__ctx_adopt(struct rn__ctx *ctx);
@@ -158,7 +158,7 @@ rn__stack_watched(const struct rn__stackpool *pool)
 /* Which guard would be chosen for RN_GUARD_DEFAULT on this kernel. */
 rn_guard_kind rn__guard_best(void);
 const char *rn__guard_name(rn_guard_kind kind);
-const char *rn__ctx_name(rn_context_kind kind);
+const char *rn__ctx_name(rn_backend_kind kind);
 
 /* ---- faults ------------------------------------------------------------ */
 

@@ -112,12 +112,12 @@ TEST(memory_of_stacks_comes_back)
 
 TEST(memory_of_stacks_comes_back_ucontext)
 {
-    run_bursts((rn_options){.context = RN_CONTEXT_UCONTEXT}, TASKS / 10);
+    run_bursts((rn_options){.backend = RN_BACKEND_UCONTEXT}, TASKS / 10);
 }
 
 TEST(memory_of_stacks_comes_back_thread)
 {
-    run_bursts((rn_options){.context = RN_CONTEXT_THREAD}, 300);
+    run_bursts((rn_options){.backend = RN_BACKEND_THREAD}, 300);
 }
 
 TEST(memory_of_stacks_comes_back_mprotect)

@@ -41,7 +41,7 @@ static rn_options
 large_stacks(int workers, size_t bytes)
 {
     return (rn_options){
-        .workers = workers, .stack_bytes = bytes, .context = rn_context_best()};
+        .workers = workers, .stack_bytes = bytes, .backend = rn_backend_best()};
 }
 
 /* Not even main gets one. */
@@ -179,13 +179,13 @@ return_five(void *arg)
  * not find anything of them in use. */
 TEST(run_after_a_deadlock_on_another_context)
 {
-    static const rn_context_kind kinds[] = {
-        RN_CONTEXT_UCONTEXT, RN_CONTEXT_UCONTEXT, RN_CONTEXT_THREAD,
-        RN_CONTEXT_ASM,      RN_CONTEXT_UCONTEXT, RN_CONTEXT_DEFAULT};
+    static const rn_backend_kind kinds[] = {
+        RN_BACKEND_UCONTEXT, RN_BACKEND_UCONTEXT, RN_BACKEND_THREAD,
+        RN_BACKEND_ASM,      RN_BACKEND_UCONTEXT, RN_BACKEND_DEFAULT};
     int calls = 0, deadlocks = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         rn_options options = {.workers = 1 + (int)i % 2,
-                              .context = kinds[i],
+                              .backend = kinds[i],
                               .deadlock = RN_DEADLOCK_CALL,
                               .on_deadlock = count_call,
                               .on_deadlock_arg = &calls};

@@ -136,7 +136,7 @@ TEST(run_refuses_options_out_of_range)
         {.stack_bytes = 1024},
         {.stack_bytes = SIZE_MAX},
         {.stack_bytes = (size_t)-65536},
-        {.context = (rn_context_kind)99},
+        {.backend = (rn_backend_kind)99},
         {.guard = (rn_guard_kind)99},
         {.deadlock = (rn_deadlock_policy)99},
     };
@@ -231,17 +231,17 @@ try_option(rn_options options, const char *what)
 
 TEST(run_on_context_asm)
 {
-    try_option((rn_options){.context = RN_CONTEXT_ASM}, "asm");
+    try_option((rn_options){.backend = RN_BACKEND_ASM}, "asm");
 }
 
 TEST(run_on_context_ucontext)
 {
-    try_option((rn_options){.context = RN_CONTEXT_UCONTEXT}, "ucontext");
+    try_option((rn_options){.backend = RN_BACKEND_UCONTEXT}, "ucontext");
 }
 
 TEST(run_on_context_thread)
 {
-    try_option((rn_options){.context = RN_CONTEXT_THREAD}, "thread");
+    try_option((rn_options){.backend = RN_BACKEND_THREAD}, "thread");
 }
 
 TEST(run_with_guard_madvise)

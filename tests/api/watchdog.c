@@ -116,14 +116,14 @@ TEST(watchdog_reports_a_hog)
 TEST(watchdog_reports_a_hog_on_ucontext)
 {
     rn_options options = options_of(2, SHORT);
-    options.context = RN_CONTEXT_UCONTEXT;
+    options.backend = RN_BACKEND_UCONTEXT;
     check_report(options);
 }
 
 TEST(watchdog_reports_a_hog_on_threads)
 {
     rn_options options = options_of(2, SHORT);
-    options.context = RN_CONTEXT_THREAD;
+    options.backend = RN_BACKEND_THREAD;
     check_report(options);
 }
 

@@ -183,7 +183,7 @@ close_cancelled(rn_scope *scope)
 int
 many_tasks(int n)
 {
-    const char *context = getenv("RUNNEL_CONTEXT");
+    const char *context = getenv("RUNNEL_BACKEND");
     int most = rn_sim_active() ? 1000 : (int)test_count(n);
     if (context && !strcmp(context, "thread"))
         most = 300;

@@ -40,8 +40,8 @@ So are the other variables: digits and nothing else, or one of the words.
   runnel: RUNNEL_STATS=yes is not one of text, json
   [1]
   $ RUNNEL_STATS= ./locks 'same way'
-  $ RUNNEL_CONTEXT=fast ./locks
-  runnel: RUNNEL_CONTEXT=fast is not one of asm, ucontext, thread
+  $ RUNNEL_BACKEND=fast ./locks
+  runnel: RUNNEL_BACKEND=fast is not one of asm, ucontext, thread
   [1]
   $ RUNNEL_GUARD=strong ./locks
   runnel: RUNNEL_GUARD=strong is not one of madvise, mprotect, canary
@@ -64,7 +64,7 @@ What the machine has.
   $ runnel doctor --json > doctor.json; json features futex < doctor.json
   True
   $ json system runnel < doctor.json > a; runnel --version | sed 's/runnel //' | cmp - a
-  $ json chosen context < doctor.json
+  $ json chosen backend < doctor.json
   asm|ucontext|thread (re)
   $ json chosen guard < doctor.json
   madvise|mprotect|canary (re)

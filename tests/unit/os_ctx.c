@@ -20,26 +20,26 @@
     static void id(void);         \
     TEST(id##_asm)                \
     {                             \
-        use(RN_CONTEXT_ASM);      \
+        use(RN_BACKEND_ASM);      \
         id();                     \
     }                             \
     TEST(id##_ucontext)           \
     {                             \
-        use(RN_CONTEXT_UCONTEXT); \
+        use(RN_BACKEND_UCONTEXT); \
         id();                     \
     }                             \
     TEST(id##_thread)             \
     {                             \
-        use(RN_CONTEXT_THREAD);   \
+        use(RN_BACKEND_THREAD);   \
         id();                     \
     }                             \
     static void id(void)
 
 static void
-use(rn_context_kind kind)
+use(rn_backend_kind kind)
 {
     int err = rn__ctx_select(kind);
-    if (kind == RN_CONTEXT_ASM && err == -EINVAL)
+    if (kind == RN_BACKEND_ASM && err == -EINVAL)
         test_skip("no assembly switch for this machine");
     CHECK_EQ(err, 0);
     CHECK_EQ(rn__ctx_kind(), kind);
@@ -385,7 +385,7 @@ TEST(ctx_thread_hosts_are_used_again)
 {
     struct rn__ctx mine;
     struct coro coro;
-    use(RN_CONTEXT_THREAD);
+    use(RN_BACKEND_THREAD);
     CHECK_EQ(rn__ctx_adopt(&mine), 0);
     for (long i = 0; i < test_count(2000); i++) {
         coro_open(&coro, dive_body);
@@ -555,24 +555,24 @@ ON_EACH(ctx_backtrace_ends_at_the_entry)
 TEST(ctx_select_refuses_while_in_use)
 {
     struct rn__ctx mine;
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_UCONTEXT), 0);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_UCONTEXT), 0);
     CHECK_EQ(rn__ctx_adopt(&mine), 0);
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_THREAD), -EBUSY);
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_UCONTEXT), 0);
-    CHECK_EQ(rn__ctx_kind(), RN_CONTEXT_UCONTEXT);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_THREAD), -EBUSY);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_UCONTEXT), 0);
+    CHECK_EQ(rn__ctx_kind(), RN_BACKEND_UCONTEXT);
     rn__ctx_fini(&mine);
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_THREAD), 0);
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_DEFAULT), 0);
-    CHECK_EQ(rn__ctx_select((rn_context_kind)99), -EINVAL);
-    CHECK_STR(rn__ctx_name(RN_CONTEXT_THREAD), "thread");
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_THREAD), 0);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_DEFAULT), 0);
+    CHECK_EQ(rn__ctx_select((rn_backend_kind)99), -EINVAL);
+    CHECK_STR(rn__ctx_name(RN_BACKEND_THREAD), "thread");
 }
 
 TEST(ctx_default_is_assembly_where_there_is_one)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    CHECK_EQ(rn__ctx_kind(), RN_CONTEXT_ASM);
+    CHECK_EQ(rn__ctx_kind(), RN_BACKEND_ASM);
     CHECK_STR(rn__ctx_name(rn__ctx_kind()), "asm");
 #else
-    CHECK_EQ(rn__ctx_kind(), RN_CONTEXT_UCONTEXT);
+    CHECK_EQ(rn__ctx_kind(), RN_BACKEND_UCONTEXT);
 #endif
 }

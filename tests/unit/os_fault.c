@@ -45,7 +45,7 @@ report_overflow(const struct rn__fault *fault)
         return false;
     if (fault->stack_bytes < stack_usable)
         return false;
-    if (rn__ctx_kind() != RN_CONTEXT_THREAD &&
+    if (rn__ctx_kind() != RN_BACKEND_THREAD &&
         (at >= (char *)stack_low || at < (char *)stack_low - 65536))
         return false;
     say("overflow of the right stack\n");
@@ -106,14 +106,14 @@ TEST_DIES_WITH(fault_overflow_into_mprotect_guard,
 TEST_DIES_WITH(fault_overflow_with_ucontext,
                "overflow of the right stack|dive_without_end", -SIGABRT)
 {
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_UCONTEXT), 0);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_UCONTEXT), 0);
     overflow(RN_GUARD_MPROTECT);
 }
 
 TEST_DIES_WITH(fault_overflow_of_a_hosting_thread,
                "overflow of the right stack|dive_without_end", -SIGABRT)
 {
-    CHECK_EQ(rn__ctx_select(RN_CONTEXT_THREAD), 0);
+    CHECK_EQ(rn__ctx_select(RN_BACKEND_THREAD), 0);
     overflow(RN_GUARD_DEFAULT);
 }
 
