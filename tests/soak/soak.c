@@ -39,7 +39,7 @@ const struct work soak_works[] = {
     {"after", work_after},       {"cancel_one", work_cancel_one},
     {"move", work_move},         {"hold", work_hold},
     {"bank", work_bank},         {"stm_line", work_stm_line},
-    {"stm_long", work_stm_long},
+    {"stm_long", work_stm_long}, {"context", work_context},
 };
 const int soak_work_count = sizeof soak_works / sizeof soak_works[0];
 
