@@ -57,6 +57,8 @@ int work_par(void *seed), work_par_meet(void *seed), work_par_pull(void *seed);
 int work_report(void *seed), work_shield(void *seed), work_defer(void *seed);
 int work_after(void *seed), work_cancel_one(void *seed), work_move(void *seed);
 int work_hold(void *seed), work_context(void *seed);
+int work_rwmutex(void *seed), work_sema(void *seed), work_barrier(void *seed);
+int work_future(void *seed), work_workgroup(void *seed);
 int work_bank(void *seed), work_stm_line(void *seed), work_stm_long(void *seed);
 int work_race(void *seed), work_reduce(void *seed), work_map(void *seed);
 
