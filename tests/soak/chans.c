@@ -87,8 +87,9 @@ send_some(void *arg)
     for (int i = 0; i < ITEMS; i++) {
         int64_t value = below(&prng, 1000000);
         rn_chan *chan = h->chans[below(&prng, CHANS)];
-        int error = rn_chan_send(chan, &value, rn_after(20000));
-        while (error == -ETIMEDOUT)
+        rn_time deadline = below(&prng, 3) ? rn_after(20000) : RN_NOW;
+        int error = rn_chan_send(chan, &value, deadline);
+        while (error == (deadline == RN_NOW ? -EAGAIN : -ETIMEDOUT))
             error = rn_chan_send(chan, &value, RN_NEVER);
         need(error == 0);
         note_sent(h, value);
@@ -103,10 +104,16 @@ receive_some(void *arg)
 {
     struct hub *h = arg;
     int number = atomic_fetch_add(&h->readers, 1);
+    rn_chan *chan = h->chans[number % CHANS];
     int64_t value;
-    while (rn_chan_recv(h->chans[number % CHANS], &value, RN_NEVER) == 0)
-        note_got(h, value);
-    return 0;
+    for (int i = 0;; i++) {
+        int error = rn_chan_recv(chan, &value, i % 3 ? RN_NEVER : RN_NOW);
+        if (error == -EPIPE)
+            return 0;
+        need(error == 0 || (error == -EAGAIN && i % 3 == 0));
+        if (error == 0)
+            note_got(h, value);
+    }
 }
 
 int
@@ -154,9 +161,14 @@ select_receive(void *arg)
             RN_ARM_RECV(open[1], &values[1]),
             RN_ARM_RECV(open[2], &values[2]),
         };
-        int arm = rn_select(arms, CHANS, 0, rn_after(below(&prng, 200) * 1000));
-        if (arm == -ETIMEDOUT)
+        bool tries = below(&prng, 4) == 0;
+        int arm =
+            rn_select(arms, CHANS, 0,
+                      tries ? RN_NOW : rn_after(below(&prng, 200) * RN_US));
+        if (arm == (tries ? -EAGAIN : -ETIMEDOUT)) {
+            need(rn_yield() == 0);
             continue;
+        }
         need(arm >= 0 && arm < CHANS);
         if (arms[arm].result == 0)
             note_got(h, values[arm]);

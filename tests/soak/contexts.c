@@ -112,9 +112,8 @@ check_cause(const struct wood *w, int i)
     int cause = rn_context_cause(w->nodes[i].ctx);
     need(status == 0 || status == -ECANCELED || status == -ETIMEDOUT);
     need(cause <= 0 && (status == 0 || cause < 0));
-    need(cause == 0 || cause == -ETIMEDOUT ||
-         (cause <= -1000 && cause > -1000 - NODES &&
-          is_below(w, i, -1000 - cause)));
+    bool given = cause <= -1000 && is_below(w, i, -1000 - cause);
+    need(cause == 0 || cause == -ETIMEDOUT || given);
     need(status != -ETIMEDOUT || rn_now() >= earliest(w, i));
     return cause;
 }
@@ -144,7 +143,7 @@ note_call(void *arg)
     return 0;
 }
 
-/* A call that is stopped, or not. It is cancelled, by it or by others, or stopped. */
+/* A call that is stopped, or begins when the context is cancelled. */
 static void
 call_once(struct wood *w, int i, uint64_t *prng)
 {

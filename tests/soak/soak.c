@@ -77,6 +77,7 @@ static _Atomic uint64_t ticks;
 static _Atomic(struct rn__rt *) runtime; /* that runs now; for the watcher */
 static time_t started, limit;
 static uint64_t rounds;
+static bool delays;   /* RUNNEL_DELAYS was set: in each round */
 static int only = -1; /* the kind of all works; -1: any */
 
 void
@@ -225,7 +226,7 @@ make_plan(uint64_t seed)
     uint64_t prng = seed;
     plan.seed = seed;
     plan.workers = workers[below(&prng, sizeof workers / sizeof workers[0])];
-    plan.delays = below(&prng, 2);
+    plan.delays = below(&prng, 2) || delays;
     plan.works = 1 + below(&prng, WORKS_MOST);
     for (int i = 0; i < plan.works; i++) {
         int kind = below(&prng, soak_work_count);
@@ -302,6 +303,7 @@ int
 main(int argc, char **argv)
 {
     bool again = false;
+    delays = getenv("RUNNEL_DELAYS") != NULL;
     uint64_t seed = (uint64_t)time(NULL);
     for (; argc > 2; argv += 2, argc -= 2)
         if (strcmp(argv[1], "--again") == 0)
