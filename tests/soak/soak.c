@@ -6,9 +6,9 @@
  * (mostly more than there are cores), whether random delays are put between the
  * parts of operations, and what work it does at once. The same seed gives the
  * same work, not the same order: --again does one round over and over. --only
- * does but one kind of work. A thread
- * outside the runtime watches: if nothing has been done for STALL seconds
- * (times TEST_SLOW) it prints what all tasks do and aborts.
+ * does one kind of work only. A thread outside the runtime watches: if nothing
+ * has been done for STALL seconds (times TEST_SLOW) it prints what all tasks do
+ * and aborts.
  */
 #include "soak.h"
 
