@@ -534,7 +534,7 @@ rn_task_move(rn_scope *scope)
         rn__panic_at(site, "rn_task_move with a scope open or inside a shield");
     if (self->carrier)
         rn__panic_at(site, "rn_task_move in an item of an operator");
-    if (self->tx) /* it counts as not listed, but is */
+    if (self->in_tx) /* it counts as not listed, but is */
         rn__panic_at(site, "rn_task_move inside the body of a transaction");
     rn__step(RN__TASK_MOVE, &scope->object, site);
     if (scope == home)

@@ -197,6 +197,7 @@ static int
 move_and_wait(void *arg)
 {
     struct move *m = arg;
+    CHECK_EQ(rn_sleep(RN_US), 0); /* what its timer has left does not matter */
     m->moved = rn_task_move(m->to);
     send_int(m->ready, 1);
     CHECK_EQ(rn_yield(), 0);
