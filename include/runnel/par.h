@@ -52,7 +52,7 @@ enum {
 typedef struct rn_par_options {
     size_t limit;     /* most items active at once, from their call until their
                      deferred calls have ended; items (with a chunk: chunks)
-                     then taken in the order of their indices. 0: no limit,
+                     are then taken in the order of their indices. 0: no limit,
                      and no order */
     rn_time deadline; /* when it passes, the operator is cancelled; 0:
                              none; RN_NOW, the past: nothing begins */
