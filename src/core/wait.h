@@ -141,7 +141,18 @@ struct rn__waiter *rn__wait_claim_some(struct rn__list *queue, int status);
 static inline struct rn__waiter *
 rn__wait_claim_first(struct rn__list *queue, int status)
 {
-    return rn__list_empty(queue) ? NULL : rn__wait_claim_some(queue, status);
+    if (rn__list_empty(queue))
+        return NULL;
+    struct rn__waiter *waiter =
+        rn__container_of(queue->next, struct rn__waiter, link);
+    /* Most stand in no other place of the queue, and have not been claimed. */
+    if (rn__unlikely(waiter->sibling ||
+                     !rn__wait_claim(waiter->task, waiter->arm, false)))
+        return rn__wait_claim_some(queue, status);
+    rn__list_unlink(&waiter->link);
+    rn__list_init(&waiter->link);
+    waiter->task->wait_status = status;
+    return waiter;
 }
 
 /* Under the object's lock: claim all, moving them to list for rn__fire_all. */
