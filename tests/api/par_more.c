@@ -161,7 +161,9 @@ supply_item(size_t i, void *item, void *ctx)
     while (peak < now && !atomic_compare_exchange_weak(&s->peak, &peak, now))
         ;
     CHECK_EQ(*(int *)item, i + 1);
-    if (i % 2)
+    if (s->error) /* which may cancel it */
+        (void)rn_yield();
+    else if (i % 2)
         dawdle(i);
     CHECK_EQ(*(int *)item, i + 1);
     atomic_fetch_add(&s->sum, *(int *)item);
