@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
-
 struct log {
     char text[32];
     size_t length;
@@ -127,15 +125,6 @@ RULE_TEST(finalizer_R14_errors_are_listed_and_the_rest_runs)
         CHECK_EQ(r.trigger_index, 0);
         rn_report_fini(&r);
     }
-}
-
-static int
-wait_for_cancel(void *arg)
-{
-    (void)arg;
-    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
-    CHECK_EQ(e, -ECANCELED);
-    return e;
 }
 
 /* A finalizer that fails cancels the siblings like any failure. */

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
-
 static int
 count_up(void *arg)
 {

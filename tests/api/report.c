@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
-
 static rn_scope *
 open_reported(rn_report *report, unsigned flags)
 {
@@ -20,7 +18,7 @@ open_reported(rn_report *report, unsigned flags)
 }
 
 static int
-wait_for_cancel(void *arg)
+wait_for_reason(void *arg)
 {
     int e = rn_chan_recv(NULL, NULL, RN_NEVER);
     CHECK_EQ(e, -ECANCELED);
@@ -60,7 +58,7 @@ RULE_TEST(report_R1_tells_who_failed_first)
         rn_chan *chan = new_chan(sizeof(int), 0);
         rn_scope *s = open_reported(&r, 0);
         for (size_t k = 0; k < 3; k++)
-            go(k == i ? end_with : wait_for_cancel,
+            go(k == i ? end_with : wait_for_reason,
                k == i ? (void *)chan : &sibling);
         send_int(chan, -EIO);
         CHECK_EQ(rn_chan_recv(NULL, NULL, RN_NEVER), -ECANCELED);
@@ -92,7 +90,7 @@ RULE_TEST(report_R3_tells_who_gave_up_unasked)
         rn_shield shield = rn_shield_push(); /* a shielded caller, too */
         rn_scope *s = open_reported(&r, 0);
         for (size_t k = 0; k < 2; k++)
-            go(k == i ? end_with : wait_for_cancel,
+            go(k == i ? end_with : wait_for_reason,
                k == i ? (void *)chan : NULL);
         send_int(chan, -ECANCELED);
         CHECK_EQ(rn_scope_close(s), -ECANCELED);
@@ -143,7 +141,7 @@ defer_and_end(void *arg)
 {
     struct ending *ending = arg;
     CHECK_EQ(rn_defer(finalize_slowly, ending->count), 0);
-    return ending->code <= 0 ? ending->code : wait_for_cancel(NULL);
+    return ending->code <= 0 ? ending->code : wait_for_reason(NULL);
 }
 
 /* Ends that need no outside, then those that do. */
@@ -229,7 +227,7 @@ RULE_TEST(report_R3_a_deadline_is_not_waited_for)
     int code = -ECANCELED;
     rn_time start = rn_now();
     rn_scope *s = open_scope(start + 24 * 3600 * RN_SEC);
-    go(wait_for_cancel, NULL);
+    go(wait_for_reason, NULL);
     go(end_at_once, &code);
     CHECK_EQ(rn_scope_close(s), -ECANCELED);
     if (rn_sim_active())
@@ -260,7 +258,7 @@ RULE_TEST(report_R4_error_beats_deadline_beats_cancel)
     for (int i = 0; i < 3; i++) {
         rn_report r = RN_REPORT_INIT;
         rn_scope *s = open_reported(&r, 0);
-        go(wait_for_cancel, NULL);
+        go(wait_for_reason, NULL);
         if (i == 2)
             go(end_with_when_cancelled, &eio);
         settle(); /* for real the last may not have begun */
@@ -568,7 +566,7 @@ RULE_TEST(report_R15_a_body_fails_like_a_child)
     rn_report r = RN_REPORT_INIT;
     atomic_int drops = 0;
     rn_scope *s = open_reported(&r, 0);
-    go(wait_for_cancel, &sibling);
+    go(wait_for_reason, &sibling);
     CHECK_EQ(rn_scope_close_with(s, rn_fail(-EIO, &drops, count_drop)), -EIO);
     CHECK_EQ(r.count, 1);
     CHECK_EQ(r.failures[0].phase, RN_PHASE_BODY);
@@ -579,7 +577,7 @@ RULE_TEST(report_R15_a_body_fails_like_a_child)
     CHECK_EQ(r.cancelled, 1);
     s = open_reported(&r, 0);
     CHECK_EQ(atomic_load(&drops), 1);
-    go(wait_for_cancel, NULL);
+    go(wait_for_reason, NULL);
     CHECK_EQ(rn_scope_close_with(s, -ECANCELED), -ECANCELED); /* unasked */
     CHECK_EQ(r.trigger, RN_REASON_SELF);
     CHECK_EQ(r.trigger_index, RN_INDEX_NONE);

@@ -80,16 +80,6 @@ API_TEST(scope_takes_tasks_from_any_depth)
 /* ---- errors ------------------------------------------------------------- */
 
 static int
-wait_for_cancel(void *arg)
-{
-    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
-    CHECK_EQ(e, -ECANCELED);
-    if (arg)
-        atomic_fetch_add((atomic_int *)arg, 1);
-    return e;
-}
-
-static int
 fail_eio(void *arg)
 {
     (void)arg;

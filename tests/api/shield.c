@@ -5,17 +5,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
-
-static int
-wait_for_cancel(void *arg)
-{
-    (void)arg;
-    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
-    CHECK_EQ(e, -ECANCELED);
-    return e;
-}
-
 static int
 fail_eio(void *arg)
 {

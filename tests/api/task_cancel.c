@@ -6,43 +6,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
-
-static int
-wait_for_cancel(void *arg)
-{
-    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
-    CHECK_EQ(e, -ECANCELED);
-    if (arg)
-        atomic_fetch_add((atomic_int *)arg, 1);
-    return e;
-}
-
-struct why {
-    rn_reason reason;
-    int code;
-    rn_chan *ready; /* NULL: nobody waits for it */
-};
-
-static int
-ask_why(void *arg)
-{
-    struct why *why = arg;
-    CHECK_EQ(rn_cancel_reason(NULL), RN_REASON_NONE);
-    if (why->ready)
-        send_int(why->ready, 1);
-    int e = wait_for_cancel(NULL);
-    why->reason = rn_cancel_reason(&why->code);
-    return e;
-}
-
-static int
-ask_why_in_a_scope(void *arg)
-{
-    rn_scope *s = open_scope(RN_NEVER);
-    return rn_scope_close_with(s, ask_why(arg));
-}
-
 static int
 touch(void *arg)
 {

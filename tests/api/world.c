@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -178,6 +179,35 @@ close_cancelled(rn_scope *scope)
 {
     int e = rn_scope_close(scope);
     CHECK(e == 0 || e == -ECANCELED);
+}
+
+int
+wait_for_cancel(void *arg)
+{
+    int e = rn_chan_recv(NULL, NULL, RN_NEVER);
+    CHECK_EQ(e, -ECANCELED);
+    if (arg)
+        atomic_fetch_add((atomic_int *)arg, 1);
+    return e;
+}
+
+int
+ask_why(void *arg)
+{
+    struct why *why = arg;
+    CHECK_EQ(rn_cancel_reason(NULL), RN_REASON_NONE);
+    if (why->ready)
+        send_int(why->ready, 1);
+    int e = wait_for_cancel(NULL);
+    why->reason = rn_cancel_reason(&why->code);
+    return e;
+}
+
+int
+ask_why_in_a_scope(void *arg)
+{
+    rn_scope *s = open_scope(RN_NEVER);
+    return rn_scope_close_with(s, ask_why(arg));
 }
 
 int

@@ -40,6 +40,9 @@ void world_finds(const struct test *test);
     WORLD_REGISTER(id, sim, schedules)    \
     static void test_body_##id(void)
 
+/* For the numbered rules of scopes and operators. */
+#define RULE_TEST(id) API_TEST_SCHEDULES(id, 1000)
+
 /* Only in the simulator: bodies about virtual time. */
 #define SIM_TEST(id)                  \
     static void test_body_##id(void); \
@@ -92,6 +95,20 @@ rn_scope *open_scope(rn_time deadline);
 /* Close a scope that was cancelled: 0 if all its tasks chose to succeed,
  * -ECANCELED if one did not or was never entered. */
 void close_cancelled(rn_scope *scope);
+
+/* A task that waits until it is cancelled, and counts that in *arg, an
+ * atomic_int, if there is one. */
+int wait_for_cancel(void *arg);
+
+/* Another that tells why it was: arg is one of these. */
+struct why {
+    rn_reason reason;
+    int code;
+    rn_chan *ready; /* NULL: nobody waits for it */
+};
+int ask_why(void *arg);
+/* The same from a scope inside the one that is cancelled. */
+int ask_why_in_a_scope(void *arg);
 
 /* How many tasks a test about many may have: n for real, fewer in the
  * simulator and where each is an OS thread. */
