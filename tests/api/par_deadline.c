@@ -133,6 +133,7 @@ API_TEST_SCHEDULES(par_success_beats_a_late_deadline, 1000)
 struct level {
     int depth;
     int log[8], count;
+    rn_chan *deepest; /* told when the innermost level has begun */
 };
 
 static int
@@ -153,7 +154,17 @@ descend(size_t i, void *ctx)
     CHECK_EQ(rn_defer(log_level, l), 0);
     if (l->depth-- > 1)
         return rn_par_for(1, descend, l, NULL);
+    CHECK_EQ(rn_chan_send(l->deepest, &l->depth, RN_NEVER), 0);
     return rn_chan_recv(NULL, NULL, RN_NEVER);
+}
+
+static int
+fail_when_deep(void *arg)
+{
+    struct level *l = arg;
+    int depth;
+    CHECK_EQ(rn_chan_recv(l->deepest, &depth, RN_NEVER), 0);
+    return -EIO;
 }
 
 static int
@@ -166,12 +177,12 @@ descend_first(void *arg)
 API_TEST_SCHEDULES(par_finalizers_of_three_levels, 1000)
 {
     struct level l = {.depth = 3};
-    rn_par_job jobs[] = {{descend_first, &l, 0}, {fail_eio, NULL, 0}};
+    rn_par_job jobs[] = {{descend_first, &l, 0}, {fail_when_deep, &l, 0}};
+    CHECK_EQ(rn_chan_new(sizeof(int), 1, &l.deepest), 0);
     CHECK_EQ(rn_par_call(jobs, 2, NULL), -EIO);
-    if (l.count > 0) {
-        CHECK_EQ(l.count, 3);
-        CHECK(l.log[0] < l.log[1] && l.log[1] < l.log[2]);
-    }
+    CHECK_EQ(l.count, 3);
+    CHECK(l.log[0] < l.log[1] && l.log[1] < l.log[2]);
+    rn_chan_unref(l.deepest);
     at_rest();
 }
 
