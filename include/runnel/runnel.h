@@ -5,6 +5,7 @@
 #include <runnel/barrier.h>
 #include <runnel/base.h>
 #include <runnel/blocking.h>
+#include <runnel/cell.h>
 #include <runnel/chan.h>
 #include <runnel/context.h>
 #include <runnel/finalizer.h>

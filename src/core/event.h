@@ -68,6 +68,13 @@
     X(CHAN_LEN, "length of", "chan")       \
     X(POLL, "poll cancel", "")             \
     X(CHOOSE, "choose", "choice")          \
+    X(CELL_READ, "read", "cell")           \
+    X(CELL_WRITE, "write", "cell")         \
+    X(LOAD, "load", "atomic")              \
+    X(STORE, "store", "atomic")            \
+    X(FETCH_ADD, "add to", "atomic")       \
+    X(EXCHANGE, "exchange", "atomic")      \
+    X(CAS, "compare and swap", "atomic")   \
     X(TVAR_READ, "read", "tvar")           \
     X(TVAR_WRITE, "write", "tvar")         \
     X(COMMIT, "commit", "")                \
@@ -80,6 +87,7 @@
     X(PAR_FAIL, "item fails", "par")       \
     X(ANNOTATE_FIRST, "", "")              \
     X(BLOCK, "blocked", "")                \
+    X(CAS_FAILED, "unchanged", "atomic")   \
     X(WAKE, "wakes", "task")               \
     X(TIMEOUT, "timer wakes", "task")      \
     X(FIRE, "fires", "timer")              \
