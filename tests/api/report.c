@@ -211,12 +211,11 @@ RULE_TEST(report_R2_waits_for_a_shielded_sibling)
     go(shield_and_send, chan);
     CHECK_EQ(recv_int(chan), 1);
     go(end_at_once, &eio);
+    while (rn_yield() == 0) /* until it has failed */
+        continue;
     rn_shield shield = rn_shield_push();
-    settle();
     send_int(chan, 2);
     rn_shield_restore(shield);
-    while (rn_yield() == 0)
-        continue;
     CHECK_EQ(rn_scope_close(s), -EIO);
     rn_chan_unref(chan);
 }
