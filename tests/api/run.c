@@ -33,8 +33,10 @@ static int
 root_child(void *arg)
 {
     struct root *r = arg;
-    for (int i = 0; i < 5; i++)
-        rn_yield();
+    int e = 0;
+    /* if main fails, it does so first */
+    for (int i = 0; r->main < 0 ? e == 0 : i < 5; i++)
+        e = rn_yield();
     atomic_fetch_add(&r->ended, 1);
     return r->child;
 }
