@@ -209,7 +209,7 @@ static int
 fail_at_once(size_t i, void *ctx)
 {
     atomic_fetch_add((atomic_int *)ctx, 1);
-    return i == 0 ? -EIO : rn_sleep(RN_SEC);
+    return i == 0 ? -EIO : rn_sleep(3600 * RN_SEC);
 }
 
 /* R7: of a million only those that had begun. */
