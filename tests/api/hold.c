@@ -288,9 +288,10 @@ RULE_TEST(task_move_is_refused)
     struct move m = {.moved = 42};
     rn_scope *outer = open_scope(RN_NEVER), *s = open_scope(RN_NEVER);
     rn_scope *below = open_scope(RN_NEVER);
+    rn_task t;
     m.to = below; /* not around it */
-    CHECK_EQ(rn_go(s, move_nowhere, &m), 0);
-    settle();
+    CHECK_EQ(rn_task_spawn(s, move_nowhere, &m, NULL, &t), 0);
+    CHECK_EQ(rn_task_join(t, RN_NEVER, NULL), 0);
     CHECK_EQ(rn_scope_close(below), 0);
     CHECK_EQ(rn_scope_close(s), 0);
     CHECK_EQ(m.moved, -EINVAL);
