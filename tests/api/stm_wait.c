@@ -249,7 +249,9 @@ API_TEST_SCHEDULES(stm_cancel_ends_a_retry, 1000)
         rn_scope *s = open_scope(RN_NEVER);
         go(retry_cancelled, &w);
         go(cancel_it, s);
-        assign(&w.x, 10 + i); /* a change, but not to what it waits for */
+        /* a change, but not to what it waits for; whoever is cancelled */
+        struct change c = {&w.x, 10 + i};
+        CHECK_EQ(rn_atomically(change, &c, RN_NOW), 0);
         close_cancelled(s);
         CHECK_EQ(w.z.value, 0);
         /* the task may not have been entered at all */
