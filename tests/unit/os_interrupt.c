@@ -19,6 +19,7 @@ __attribute__((noinline)) static void
 spin_until_done(void)
 {
     static atomic_int turns;
+    atomic_store(&spinner, rn__os_thread()); /* from here on it is in here */
     while (!atomic_load(&done))
         atomic_fetch_add(&turns, 1);
 }
@@ -31,7 +32,6 @@ spin_main(void *arg)
     if (arg)
         pthread_sigmask(SIG_BLOCK, &all, NULL);
     rn__os_set_self(&me);
-    atomic_store(&spinner, rn__os_thread());
     spin_until_done();
 }
 
