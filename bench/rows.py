@@ -95,6 +95,12 @@ BENCHES = [
     Bench("par_mass_cancel", runs=5,
           figures=(("par_mass_cancel", "ns", "ms", 1e5 * 1e-6),)),
     *map(cell, grid.IDS),
+    # The simulator has one thread.
+    Bench("sim_2x2", (1,)), Bench("sim_3x4", (1,)), Bench("sim_400", (1,)),
+    Bench("sim_switch", (1,)), Bench("sim_sleep", (1,)),
+    Bench("sim_spawn", (1,)), Bench("sim_stm", (1,)),
+    Bench("iosim_timeout", (1,), figures=(("iosim_timeout", "ns", "ms", 1e-6),)),
+    Bench("iosim_sayers", (1,), figures=(("iosim_sayers", "ns", "ms", 1e-6),)),
 ]
 
 # Of these units more is better.
@@ -157,6 +163,11 @@ BARS = {
     "par_abort": {1: (1, None), 2: (1, None)},
     "par_mass_cancel": {1: (50, None), 2: (50, None)},
     **{id_: grid.bars(id_) for id_ in grid.IDS},
+    "sim_2x2": {1: (2000, None)}, "sim_3x4": {1: (5000, None)},
+    "sim_400": {1: (50000, None)},
+    "sim_switch": {1: (15, None)}, "sim_sleep": {1: (60, 50)},
+    "sim_spawn": {1: (100, None)}, "sim_stm": {1: (80, None)},
+    "iosim_timeout": {1: (60, None)}, "iosim_sayers": {1: (0.1, None)},
 }
 
 ROWS = [row for bench in BENCHES for row in bench.rows()] + [TWO_VS_ONE]
