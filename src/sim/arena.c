@@ -74,6 +74,7 @@ rn__arena_free(struct rn__arena *arena, void *memory)
 void
 rn__arena_rewind(struct rn__arena *arena)
 {
+    arena->peak = rn__arena_peak(arena);
     arena->used = 0;
     memset(arena->free, 0, sizeof arena->free);
 }

@@ -13,6 +13,7 @@ struct rn__arena {
     char *memory;
     size_t bytes; /* reserved */
     size_t used;
+    size_t peak;                   /* of used, before the last rewind */
     void *free[RN__ARENA_CLASSES]; /* given back, by size in 16 bytes */
 };
 
@@ -23,6 +24,12 @@ void rn__arena_fini(struct rn__arena *arena);
 void *rn__arena_alloc(struct rn__arena *arena, size_t bytes);
 /* Give memory back; false if it is not the arena's. */
 bool rn__arena_free(struct rn__arena *arena, void *memory);
+/* The most that was in use. */
+static inline size_t
+rn__arena_peak(const struct rn__arena *arena)
+{
+    return arena->used > arena->peak ? arena->used : arena->peak;
+}
 /* Take everything back. */
 void rn__arena_rewind(struct rn__arena *arena);
 

@@ -116,15 +116,15 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
         rn__panic_at(rn__site(), "a simulation started by a task");
     rn__need(fn, "rn_sim_run or rn_sim_explore", rn__site());
     memset(report, 0, sizeof *report);
-    struct rn__world *world = malloc(sizeof *world);
-    if (!world)
-        return -ENOMEM;
+    struct rn__world *world;
+    int error = rn__world_open(options, &world, &report->text);
+    if (error)
+        return error;
     struct rn__choices replay = {NULL, 0, 0};
     bool seeded = true;
-    int error = rn__world_init(world, options, &report->text);
-    bool made = !error;
     rn_sim_options *o = &world->options;
-    if (made && o->token) {
+    world->keep_events = o->trace_path || o->flags & RN_SIM_VERIFY;
+    if (o->token) {
         error =
             rn__token_read(o->token, &replay, &seeded, &o->seed, &report->text);
         schedules = 1;
@@ -139,9 +139,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
                       schedules ? schedules : o->schedules);
     }
     free(replay.list);
-    if (made)
-        rn__world_fini(world);
-    free(world);
+    rn__world_close(world);
     return error;
 }
 

@@ -116,6 +116,8 @@ begin_child(struct rn__world *world)
         /* the list is overwritten at the end of the schedule only */
     }
     world->want_text = request->text;
+    world->keep_events =
+        request->keep || request->compare || request->trace_path[0];
     rn__world_begin(world, request->seed, request->replay ? &replay : NULL);
     child_world = world;
     rn__free_outside = free_outside;
@@ -258,8 +260,8 @@ rn__server_world(void)
     if (child_world || !shared)
         return child_world;
     char *why = NULL;
-    struct rn__world *world = malloc(sizeof *world);
-    if (!world || rn__world_init(world, &shared->request.options, &why) < 0) {
+    struct rn__world *world;
+    if (rn__world_open(&shared->request.options, &world, &why) < 0) {
         fprintf(stderr, "runnel: cannot make a simulated world: %s\n",
                 why ? why : "out of memory");
         _exit(1);

@@ -63,24 +63,29 @@ map_records(struct rn__world *world)
     return world->events && world->names ? error : -ENOMEM;
 }
 
-int
-rn__world_init(struct rn__world *world, const rn_sim_options *options,
-               char **why)
+/* What a thread needs that runs schedules. */
+static int
+enter(struct rn__world *world)
 {
-    rn_options real = {.workers = 1};
-    memset(world, 0, sizeof *world);
-    int error = rn__sim_options_resolve(&world->options, options, why);
-    if (error)
-        return error;
-    if ((error = map_records(world)) < 0 ||
-        (error = rn__options_resolve(&real)) < 0 ||
-        (error = rn__options_apply(&real, &world->rt.pool)) < 0) {
-        rn__world_fini(world);
-        return error;
-    }
-    world->set_up = true;
-    error = rn__ctx_adopt(&world->worker.idle.ctx);
     rn__fault_install(rn__report_fault);
+    return rn__ctx_adopt(&world->worker.idle.ctx);
+}
+
+static void
+leave(struct rn__world *world)
+{
+    rn__fault_remove();
+    rn__ctx_fini(&world->worker.idle.ctx);
+}
+
+static int
+make(struct rn__world *world, const rn_options *real)
+{
+    int error = map_records(world);
+    if (!error)
+        error = rn__options_apply(real, &world->rt.pool);
+    world->has_pool = !error;
+    world->real = *real;
     return error;
 }
 
@@ -91,14 +96,13 @@ unmap(void *memory, size_t bytes)
         rn__os_unmap(memory, bytes);
 }
 
-void
-rn__world_fini(struct rn__world *world)
+/* Of a world nobody has entered. */
+static void
+unmake(struct rn__world *world)
 {
-    if (world->set_up) {
-        rn__fault_remove();
+    if (world->has_pool) {
         for (struct rn__stack *s = world->stacks; s; s = s->next)
             rn__ctx_fini(&s->ctx);
-        rn__ctx_fini(&world->worker.idle.ctx);
         rn__stackpool_fini(&world->rt.pool);
     }
     unmap(world->events, world->event_room * sizeof *world->events);
@@ -108,4 +112,109 @@ rn__world_fini(struct rn__world *world)
     free(world->ready);
     free(world->message);
     free(world->text);
+    free(world);
+}
+
+/* ---- one world after the other ------------------------------------------ */
+
+/* What the last search of this process left, for the next: its mappings and
+ * stacks cost more than most searches take. NULL: there is none. */
+static _Atomic(struct rn__world *) spare;
+
+/* A world that has used more than this gives it back at once. */
+enum { SPARE_BYTES = 64 << 20 };
+
+/* Whether a world is as these options want it. */
+static bool
+fits(const struct rn__world *world, const rn_sim_options *options,
+     const rn_options *real)
+{
+    return world->options.max_steps == options->max_steps &&
+           world->options.max_bytes == options->max_bytes &&
+           world->real.backend == real->backend &&
+           world->real.guard == real->guard &&
+           world->real.stack_bytes == real->stack_bytes;
+}
+
+/* Forget all of a search but the memory it ran in. */
+static void
+forget(struct rn__world *world)
+{
+    struct rn__world old = *world;
+    free(old.message);
+    free(old.text);
+    memset(world, 0, sizeof *world);
+    world->real = old.real;
+    world->has_pool = old.has_pool;
+    world->rt.pool = old.rt.pool;
+    world->stacks = old.stacks;
+    world->arena = old.arena;
+    world->names = old.names;
+    world->events = old.events;
+    world->event_room = old.event_room;
+    world->ready = old.ready;
+    world->ready_room = old.ready_room;
+    world->choices =
+        (struct rn__choices){old.choices.list, 0, old.choices.room};
+}
+
+/* A world without a search, with the memory of a fitting spare one; NULL: out
+ * of memory. */
+static struct rn__world *
+reuse(const rn_sim_options *options, const rn_options *real)
+{
+    /* acq_rel: what its last user left there; partners with rn__world_close */
+    struct rn__world *old =
+        atomic_exchange_explicit(&spare, NULL, memory_order_acq_rel);
+    if (old && fits(old, options, real)) {
+        forget(old);
+        return old;
+    }
+    if (old)
+        unmake(old);
+    return calloc(1, sizeof *old);
+}
+
+int
+rn__world_open(const rn_sim_options *options, struct rn__world **out,
+               char **why)
+{
+    rn_sim_options resolved;
+    rn_options real = {.workers = 1};
+    int error = rn__sim_options_resolve(&resolved, options, why);
+    if (error || (error = rn__options_resolve(&real)) < 0)
+        return error;
+    struct rn__world *world = reuse(&resolved, &real);
+    if (!world)
+        return -ENOMEM;
+    world->options = resolved;
+    if (!world->has_pool && (error = make(world, &real)) < 0) {
+        unmake(world);
+        return error;
+    }
+    if ((error = enter(world)) < 0) {
+        leave(world);
+        unmake(world);
+        return error;
+    }
+    *out = world;
+    return 0;
+}
+
+void
+rn__world_close(struct rn__world *world)
+{
+    leave(world);
+    uint64_t stacks =
+        atomic_load_explicit(&world->rt.pool.made, memory_order_relaxed);
+    /* Contexts of that backend would keep OS threads. */
+    if (world->real.backend == RN_BACKEND_THREAD || world->keep_events ||
+        rn__arena_peak(&world->arena) + stacks * world->real.stack_bytes >
+            SPARE_BYTES) {
+        unmake(world);
+        return;
+    }
+    world = atomic_exchange_explicit(&spare, world, memory_order_acq_rel);
+    if (world)
+        unmake(world);
 }

@@ -17,7 +17,8 @@ enum {
     RN__SIM_NAME = 24,       /* bytes of a task's name that are kept */
     RN__SIM_NAMES = 1 << 16, /* tasks whose names are kept */
     RN__SIM_CANDIDATES = 64, /* timers due at once that are told apart */
-    RN__SIM_NOTES = 6        /* events kept for each step allowed */
+    RN__SIM_NOTES = 6,       /* events there is room for, a step allowed */
+    RN__SIM_EVENTS = 1 << 16 /* kept of those, if nobody wants all */
 };
 
 /* A list of choices that grows by doubling. */
@@ -33,7 +34,8 @@ struct rn__world {
     struct rn__worker worker;
     struct rn__arena arena;
     struct rn__stack *stacks; /* kept from schedule to schedule */
-    bool set_up;              /* rn__world_init got as far as contexts */
+    rn_options real;          /* what the stacks are made by */
+    bool has_pool;            /* of stacks */
 
     /* How to choose: replay first, then at random or the default. */
     const struct rn__choices *replay;
@@ -52,9 +54,11 @@ struct rn__world {
     bool clock_acts;         /* a timer is being expired */
     uint32_t starved_tries;  /* stacks asked for in vain */
 
-    struct rn__event *events;
-    size_t event_count, event_room;
-    bool full; /* events had to be left out */
+    struct rn__event *events; /* after so many that were dropped */
+    size_t event_count, event_limit, event_room, events_dropped;
+    bool keep_events; /* all; else at least the newest half of
+                         RN__SIM_EVENTS */
+    bool full;        /* events had to be left out */
     uint64_t digest;
     char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */
 
@@ -69,11 +73,12 @@ struct rn__world {
     char *text;        /* the description; malloc'ed */
 };
 
-/* Make a world; options are checked and filled in. 0, -EINVAL or -ENOMEM, with
- * *why set to a malloc'ed explanation of -EINVAL. */
-int rn__world_init(struct rn__world *world, const rn_sim_options *options,
+/* Get a world for the calling thread to search in, with the options checked
+ * and filled in. 0, -EINVAL or -ENOMEM, with *why set to a malloc'ed
+ * explanation of -EINVAL. */
+int rn__world_open(const rn_sim_options *options, struct rn__world **world,
                    char **why);
-void rn__world_fini(struct rn__world *world);
+void rn__world_close(struct rn__world *world);
 /* Options with defaults filled in; -EINVAL with a malloc'ed *why. */
 int rn__sim_options_resolve(rn_sim_options *resolved,
                             const rn_sim_options *options, char **why);

@@ -32,6 +32,33 @@ rn__world_self(void)
 
 /* ---- the record --------------------------------------------------------- */
 
+/* How many events may be in memory; no more in all than there is room for,
+ * however many of them are kept. */
+static void
+limit_events(struct rn__world *world)
+{
+    size_t left = world->event_room - world->events_dropped;
+    world->event_limit =
+        world->keep_events || left < RN__SIM_EVENTS ? left : RN__SIM_EVENTS;
+}
+
+/* The limit is reached: forget the older half, if it is not that of all. */
+__attribute__((noinline)) static bool
+make_room(struct rn__world *world)
+{
+    size_t half = world->event_count / 2;
+    if (world->events_dropped + world->event_count == world->event_room) {
+        world->full = true; /* the next step ends the schedule */
+        return false;
+    }
+    memmove(world->events, world->events + half,
+            (world->event_count - half) * sizeof *world->events);
+    world->event_count -= half;
+    world->events_dropped += half;
+    limit_events(world);
+    return true;
+}
+
 static void
 record(struct rn__world *world, uint32_t task, enum rn__kind kind,
        uint32_t object, const void *site)
@@ -39,11 +66,11 @@ record(struct rn__world *world, uint32_t task, enum rn__kind kind,
     uint64_t where = (uint64_t)rn__os_code_offset(site) << 8 | kind;
     world->digest = rn__mix64(world->digest + where * 0x9e3779b97f4a7c15u +
                               ((uint64_t)task << 32 | object));
-    if (world->event_count < world->event_room)
-        world->events[world->event_count++] =
-            rn__event_make(world->now, task, kind, object, site);
-    else
-        world->full = true; /* the next step ends the schedule */
+    if (rn__unlikely(world->event_count == world->event_limit) &&
+        !make_room(world))
+        return;
+    world->events[world->event_count++] =
+        rn__event_make(world->now, task, kind, object, site);
 }
 
 static uint32_t
@@ -414,6 +441,8 @@ rn__world_begin(struct rn__world *world, uint64_t seed,
     world->now = 0;
     world->steps = world->instant_steps = 0;
     world->event_count = 0;
+    world->events_dropped = 0;
+    limit_events(world);
     world->full = false;
     world->digest = 0;
     world->over = world->waiting_to_explore = false;

@@ -204,12 +204,12 @@ check_same(struct ending a, struct ending b)
 static struct rn__world *
 the_world(void)
 {
-    static struct rn__world world;
+    static struct rn__world *world;
     rn_sim_options options = {.max_steps = 20000};
     char *why;
-    if (!world.set_up && rn__world_init(&world, &options, &why) < 0)
+    if (!world && rn__world_open(&options, &world, &why) < 0)
         abort();
-    return &world;
+    return world;
 }
 
 int

@@ -315,8 +315,7 @@ begin(struct result *result)
     rn_sim_options options = {.max_steps = 3000};
     char *why = NULL;
     memset(result, 0, sizeof *result);
-    the_world = calloc(1, sizeof *the_world);
-    if (!the_world || rn__world_init(the_world, &options, &why) < 0)
+    if (rn__world_open(&options, &the_world, &why) < 0)
         abort();
     the_world->policy = policy;
     the_world->judge_result = true;
@@ -329,8 +328,7 @@ end(struct result *result, rn_time started)
 {
     result->seconds = (double)(rn__os_now() - started) / 1e9;
     result->states = state_count;
-    rn__world_fini(the_world);
-    free(the_world);
+    rn__world_close(the_world);
     free(states);
     states = NULL;
     state_room = 0;
