@@ -220,7 +220,8 @@ suspend(struct rn__carrier *base)
     rn__lock(&op->lock);
     if (carry->next < carry->block.hi)
         publish(carry, carry->next);
-    rn__task_touch(carry->task); /* so rn__par_loop sees the new end */
+    rn__list_remove(&carry->riches); /* or who begs asks all that wait */
+    rn__task_touch(carry->task);     /* so rn__par_loop sees the new end */
     carry->able = false;
     bool alone = --op->able == 0 && has_items(op) && reserve(op);
     rn__unlock(&op->lock);
