@@ -395,7 +395,7 @@ API_TEST_SCHEDULES(task_dump_meets_spawns_and_ends, 5)
     rn_scope *s = open_scope(RN_NEVER);
     for (int i = 0; i < 3; i++)
         go(spawn_named, &over);
-    for (long i = rn_sim_active() ? 3 : test_count(40); i > 0; i--) {
+    for (long i = rn_sim_active() ? 3 : test_count(10); i > 0; i--) {
         dump_and_check();
         CHECK_EQ(rn_yield(), 0);
     }
