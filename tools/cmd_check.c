@@ -15,6 +15,7 @@ static const char help[] =
     "\n"
     "SYNOPSIS\n"
     "  runnel check PROG [OPTION...] [-- ARG...]\n"
+    "  runnel check --list-strategies\n"
     "\n"
     "DESCRIPTION\n"
     "  Runs PROG again and again in the simulator, a process a schedule, "
@@ -34,6 +35,8 @@ static const char help[] =
     "  --schedules N  run N schedules at most (1000; with --seconds: no "
     "limit)\n"
     "  --seconds S    stop after S seconds (no limit)\n"
+    "  --strategy S   which schedules: a name, or NAME:NUMBER (portfolio)\n"
+    "                 as --list-strategies says\n"
     "  --seed X       seed of the search (1): the same seed, the same search\n"
     "  --jobs J       processes at once (as many as there are cores)\n"
     "  --steps N      steps of one schedule before it counts as endless\n"
@@ -44,9 +47,10 @@ static const char help[] =
     "  --save FILE    write the trace of the finding to FILE, for runnel "
     "trace\n"
     "  --json         print one JSON object: program, verdict, schedules,\n"
-    "                 distinct, steps, waiting, seed (of the reported\n"
-    "                 schedule), digest, time_ns, seconds, token, repeat, "
-    "text\n"
+    "                 distinct, blocked, complete, bound (null: none),\n"
+    "                 estimated (0: no idea), strategy, steps, waiting, seed\n"
+    "                 (of the reported schedule), digest, time_ns, seconds,\n"
+    "                 token, repeat, text\n"
     "\n"
     "EXIT STATUS\n"
     "  0 no bug was found, 1 a bug was found, 2 PROG cannot be checked\n"
@@ -96,6 +100,31 @@ show_progress(const rn_sim_progress *p, void *arg)
     fflush(stderr);
 }
 
+static int
+list_strategies(void)
+{
+    const char *name, *what, *parameter;
+    for (int i = 0; (name = rn_sim_strategy_name(i, &what, &parameter)); i++) {
+        printf("%-12s %s", name, what);
+        if (parameter)
+            printf("; NUMBER: %s", parameter);
+        putchar('\n');
+    }
+    return CLI_FINE;
+}
+
+/* What more is known than that nothing was found. */
+static void
+print_extent(const rn_sim_report *r)
+{
+    if (r->complete)
+        printf("These are all schedules there are.\n");
+    else if (r->bound >= 0)
+        printf("All schedules within bound %d were run.\n", r->bound);
+    if (!r->complete && r->estimated > 0)
+        printf("There are about %.3g schedules.\n", r->estimated);
+}
+
 static void
 print_text(const struct search *s, const char *repeat)
 {
@@ -108,6 +137,8 @@ print_text(const struct search *s, const char *repeat)
         printf("%s: in schedule %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
                rn_sim_verdict_name(r->verdict), r->schedules, s->options.seed,
                r->seconds);
+    if (r->verdict == RN_SIM_PASS)
+        print_extent(r);
     if (r->text && r->text[0]) {
         bool ended = r->text[strlen(r->text) - 1] == '\n';
         printf("\n%s%s", r->text, ended ? "" : "\n");
@@ -121,6 +152,8 @@ print_text(const struct search *s, const char *repeat)
 static int
 check(struct cli *cli, char **argv)
 {
+    if (argv[0] && strcmp(argv[0], "--list-strategies") == 0 && !argv[1])
+        return list_strategies();
     struct search s = {.cli = cli};
     uint64_t jobs = 0;
     bool schedules_given = false;
@@ -133,6 +166,7 @@ check(struct cli *cli, char **argv)
          &schedules_given},
         {"seconds", OPTION_SECONDS, &o->seconds, 0, 0, NULL},
         {"seed", OPTION_NUMBER, &o->seed, 0, UINT64_MAX, NULL},
+        {"strategy", OPTION_TEXT, &o->strategy, 0, 0, NULL},
         {"jobs", OPTION_NUMBER, &jobs, 1, JOBS_MAX, NULL},
         {"steps", OPTION_NUMBER, &s.max_steps, 1, UINT64_MAX, NULL},
         {"leaks-ok", OPTION_FLAG, &s.leaks_ok, 0, 0, NULL},

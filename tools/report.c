@@ -184,6 +184,14 @@ search_json(const struct search *s, const char *repeat)
     json_text(&json, "verdict", rn_sim_verdict_name(r->verdict));
     json_unsigned(&json, "schedules", r->schedules);
     json_unsigned(&json, "distinct", r->distinct);
+    json_unsigned(&json, "blocked", r->blocked);
+    json_bool(&json, "complete", r->complete);
+    if (r->bound < 0)
+        json_text(&json, "bound", NULL);
+    else
+        json_signed(&json, "bound", r->bound);
+    json_real(&json, "estimated", r->estimated);
+    json_text(&json, "strategy", r->strategy);
     json_unsigned(&json, "steps", r->steps);
     json_unsigned(&json, "waiting", r->waiting);
     json_unsigned(&json, "seed", r->seed);

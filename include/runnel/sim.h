@@ -79,7 +79,10 @@ typedef struct rn_sim_options {
     const char *trace_path; /* write the trace of the finding (or of the last
                                schedule) to this file */
     void (*progress)(const rn_sim_progress *progress, void *arg);
-    void *progress_arg; /* called about ten times a second */
+    void *progress_arg;   /* called about ten times a second */
+    const char *strategy; /* which schedules to run, "NAME" or "NAME:NUMBER",
+                             see rn_sim_strategy_name; NULL: "portfolio", of
+                             rn_sim_run "random" */
 } rn_sim_options;
 
 /* What a search found. */
@@ -98,7 +101,24 @@ typedef struct rn_sim_report {
     double seconds;         /* real, of the whole search */
     char *token;            /* repeats the finding; NULL without one */
     char *text;             /* the finding for a person; NULL without one */
+    char *strategy;         /* that found the finding, else that of the search;
+                               NULL: a token was repeated */
+    uint64_t blocked;       /* schedules given up because they could only have
+                               repeated others */
+    int complete;           /* 1: all schedules there are were run, or stood
+                               for by one that was */
+    int bound;              /* all schedules within this bound were run (of
+                               strategies that have one); -1: none */
+    double estimated;       /* schedules there are, a guess; 0: no idea */
 } rn_sim_report;
+
+/* The strategies: the name of one, what it is, and what the number after a ':'
+ * means (NULL: it takes none). what and parameter may be NULL.
+ *
+ * Returns: the name of strategy i; NULL: there are no more than i.
+ */
+RN_API const char *rn_sim_strategy_name(int i, const char **what,
+                                        const char **parameter);
 
 /* Run one schedule of fn(arg): the one the token or the seed stands for.
  *

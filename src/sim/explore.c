@@ -12,17 +12,12 @@ struct job {
     void *arg;
     const rn_sim_options *options;
     rn_sim_report *report;
+    struct rn__searcher searcher;
+    const struct rn__strategy *found_by; /* of the last schedule */
+    uint32_t found_param;
     struct rn__distinct distinct;
     rn_time started, told;
 };
-
-static void
-run(struct job *job, uint64_t seed, const struct rn__choices *replay)
-{
-    struct rn__world *world = job->world;
-    rn__world_begin(world, seed, replay);
-    rn__world_run(world, job->fn, job->arg);
-}
 
 /* Run the schedule that has just been run once more, with its own choices. */
 static void
@@ -37,7 +32,8 @@ verify(struct job *job)
         return;
     memcpy(events, world->events, count * sizeof *events);
     memset(&world->choices, 0, sizeof world->choices);
-    run(job, 0, &choices);
+    rn__world_begin(world, 0, &choices);
+    rn__world_run(world, job->fn, job->arg);
     rn__verify(world, events, count, digest);
     free(world->choices.list);
     world->choices = choices;
@@ -66,29 +62,64 @@ fill_report(struct job *job, uint64_t seed)
                               report->token ? report->token : "");
 }
 
-static bool
-one(struct job *job, uint64_t seed, const struct rn__choices *replay)
+/* The one that has begun. */
+static void
+finish(struct job *job, uint64_t seed)
 {
     struct rn__world *world = job->world;
-    run(job, seed, replay);
     if (job->options->flags & RN_SIM_VERIFY && world->verdict != RN_SIM_CRASH)
         verify(job);
     job->report->schedules++;
     job->report->distinct += rn__distinct_add(&job->distinct, world->digest);
     fill_report(job, seed);
-    return world->verdict == RN_SIM_PASS;
 }
 
 static void
+repeat(struct job *job, const struct rn__choices *replay)
+{
+    rn__world_begin(job->world, 0, replay);
+    rn__world_run(job->world, job->fn, job->arg);
+    finish(job, job->options->seed);
+}
+
+/* 1: go on. */
+static int
+one(struct job *job, uint64_t i)
+{
+    struct rn__world *world = job->world;
+    struct rn__plan plan;
+    struct rn__log log;
+    enum rn__planned planned = rn__searcher_plan(&job->searcher, i, &plan);
+    if (planned == RN__PLAN_EXHAUSTED)
+        return 0;
+    if (planned != RN__PLAN_MADE)
+        return -ENOMEM;
+    rn__world_plan(world, &plan);
+    rn__world_run(world, job->fn, job->arg);
+    rn__world_log(world, &log);
+    rn__searcher_learn(&job->searcher, &plan, &log);
+    job->found_by = plan.strategy;
+    job->found_param = plan.param;
+    finish(job, plan.seed);
+    return world->verdict == RN_SIM_PASS &&
+           rn__search_goes_on(job->options, job->started, &job->told,
+                              job->report);
+}
+
+static int
 search(struct job *job)
 {
-    const rn_sim_options *o = job->options;
-    for (uint64_t i = 0; i < o->schedules; i++) {
-        if (!one(job, rn__schedule_seed(o->seed, i), NULL))
-            return;
-        if (!rn__search_goes_on(o, job->started, &job->told, job->report))
-            return;
-    }
+    int more = 1;
+    for (uint64_t i = 0; more > 0 && i < job->options->schedules; i++)
+        more = one(job, i);
+    rn__search_sum_up(&job->searcher, job->report);
+    if (job->report->verdict != RN_SIM_PASS)
+        job->report->strategy =
+            rn__strategy_text(job->found_by, job->found_param);
+    else
+        job->report->strategy =
+            rn__strategy_text(job->searcher.strategy, job->searcher.param);
+    return more < 0 ? more : 0;
 }
 
 static int
@@ -98,14 +129,17 @@ start(struct job *job, const struct rn__choices *replay, uint64_t schedules)
     world->options.schedules = schedules;
     world->want_text = world->judge_result = true;
     job->started = job->told = rn__os_now();
+    int error = 0;
     if (replay)
-        one(job, job->options->seed, replay);
+        repeat(job, replay);
     else
-        search(job);
+        error = search(job);
     job->report->seconds = (double)(rn__os_now() - job->started) / 1e9;
     free(job->distinct.slots);
     const char *path = world->options.trace_path;
-    return path ? rn__world_trace(world, path, job->report->token) : 0;
+    if (error || !path)
+        return error;
+    return rn__world_trace(world, path, job->report->token);
 }
 
 static int
@@ -116,6 +150,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
         rn__panic_at(rn__site(), "a simulation started by a task");
     rn__need(fn, "rn_sim_run or rn_sim_explore", rn__site());
     memset(report, 0, sizeof *report);
+    report->bound = -1;
     struct rn__world *world;
     int error = rn__world_open(options, &world, &report->text);
     if (error)
@@ -129,15 +164,15 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
             rn__token_read(o->token, &replay, &seeded, &o->seed, &report->text);
         schedules = 1;
     }
-    if (!error) {
-        struct job job = {.world = world,
-                          .fn = fn,
-                          .arg = arg,
-                          .options = o,
-                          .report = report};
+    struct job job = {
+        .world = world, .fn = fn, .arg = arg, .options = o, .report = report};
+    if (!error)
+        error = rn__search_open(&job.searcher, o, o->token || schedules == 1,
+                                &report->text);
+    if (!error)
         error = start(&job, seeded ? NULL : &replay,
                       schedules ? schedules : o->schedules);
-    }
+    rn__searcher_close(&job.searcher);
     free(replay.list);
     rn__world_close(world);
     return error;
@@ -162,5 +197,6 @@ rn_sim_report_fini(rn_sim_report *report)
 {
     free(report->token);
     free(report->text);
-    report->token = report->text = NULL;
+    free(report->strategy);
+    report->token = report->text = report->strategy = NULL;
 }

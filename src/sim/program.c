@@ -27,7 +27,11 @@ struct search {
     struct rn__choices choices;  /* of the finding */
     struct rn__choices verified; /* of a schedule that is run again */
     bool listed;                 /* choices has them; else the seed must do */
-    char *told_text;             /* of a finding that cannot be told again */
+    struct rn__searcher searcher;
+    const struct rn__strategy *found_by;
+    uint32_t found_param;
+    bool exhausted;  /* there are no more schedules */
+    char *told_text; /* of a finding that cannot be told again */
     bool out_of_time;
     rn_time started, told;
 };
@@ -83,15 +87,28 @@ run_once(struct rn__link *link)
 }
 
 static bool
-copy_choices(struct rn__choices *to, const struct rn__shared *shared)
+copy_choices(struct rn__choices *to, struct rn__shared *shared)
 {
     to->count = 0;
-    if (!shared->response.reported || shared->choice_count == SIZE_MAX)
+    if (shared->choice_count == SIZE_MAX)
         return false;
     for (size_t i = 0; i < shared->choice_count; i++)
-        if (!rn__choices_add(to, shared->choices[i]))
+        if (!rn__choices_add(to, rn__shared_choices(shared)[i]))
             return false;
     return true;
+}
+
+/* Make the next run one of these choices; NULL: the random walk of a seed. */
+static void
+put_repeat(struct rn__link *link, const struct rn__choices *choices,
+           uint64_t seed)
+{
+    struct rn__plan plan = {.seed = seed, .strategy = &rn__strategy_random};
+    if (choices) {
+        plan.strategy = &rn__strategy_default;
+        plan.prefix = *choices;
+    }
+    rn__link_put(link, &plan);
 }
 
 /* Run a finding once more for its text (and trace). */
@@ -102,15 +119,12 @@ tell(struct search *s, struct rn__link *link, const char *token, bool listed)
         return -EPIPE;
     struct rn__request *request = &link->shared->request;
     const char *path = s->options->trace_path;
-    request->seed = s->report->seed;
-    request->replay = listed;
     request->text = true;
     snprintf(request->trace_path, sizeof request->trace_path, "%s",
              path ? path : "");
     snprintf(request->trace_token, sizeof request->trace_token, "%s",
              token ? token : "");
-    if (listed)
-        rn__link_put_choices(link, &s->choices);
+    put_repeat(link, listed ? &s->choices : NULL, s->report->seed);
     int error = run_once(link);
     if (error)
         return error;
@@ -124,11 +138,11 @@ static int
 verify(struct search *s, struct rn__link *link)
 {
     struct rn__request *request = &link->shared->request;
-    request->replay = request->compare = request->text = true;
+    request->compare = request->text = true;
     request->keep = false;
-    rn__link_put_choices(link, &s->verified);
+    put_repeat(link, &s->verified, 0);
     int error = run_once(link);
-    request->replay = request->compare = request->text = false;
+    request->compare = request->text = false;
     request->keep = true;
     return error;
 }
@@ -139,11 +153,60 @@ static int
 hand_out(struct search *s, struct rn__link *link)
 {
     const rn_sim_options *o = s->options;
-    if (s->next >= o->schedules || s->next > s->found || s->out_of_time)
+    if (s->next >= o->schedules || s->next > s->found || s->out_of_time ||
+        s->exhausted)
         return 0;
-    link->index = s->next++;
-    link->shared->request.seed = rn__schedule_seed(o->seed, link->index);
+    enum rn__planned planned =
+        rn__searcher_plan(&s->searcher, s->next, &link->plan);
+    if (planned == RN__PLAN_FAILED)
+        return -ENOMEM;
+    s->exhausted = planned == RN__PLAN_EXHAUSTED;
+    if (planned != RN__PLAN_MADE)
+        return 0;
+    s->next++;
+    rn__link_put(link, &link->plan);
     return rn__link_go(link);
+}
+
+/* All that have nothing to do: what one has brought back may be what the plans
+ * of others waited for. */
+static int
+hand_out_all(struct search *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        int error = s->links[i].busy ? 0 : hand_out(s, &s->links[i]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* The schedule of this link is the one to report, for now. */
+static void
+note_best(struct search *s, struct rn__link *link, bool listed)
+{
+    const struct rn__response *r = &link->shared->response;
+    fill(s->report, r);
+    s->report->seed = link->plan.seed;
+    s->listed = listed;
+    if (judge(r) == RN_SIM_PASS)
+        return;
+    s->found = link->plan.index;
+    s->found_by = link->plan.strategy;
+    s->found_param = link->plan.param;
+    free(s->told_text);
+    s->told_text = NULL;
+    if (r->verdict == RN_SIM_NONDETERMINISM && r->reported)
+        s->told_text = story(r, s->options);
+}
+
+static void
+learn(struct search *s, struct rn__link *link)
+{
+    struct rn__log log;
+    rn__link_log(link, &log);
+    log.verdict = judge(&link->shared->response);
+    rn__searcher_learn(&s->searcher, &link->plan, &log);
 }
 
 static int
@@ -156,23 +219,14 @@ take_back(struct search *s, struct rn__link *link)
     rn_sim_report *report = s->report;
     report->schedules++;
     report->distinct += rn__distinct_add(&s->distinct, r->digest);
-    bool better = link->index < s->found;
+    learn(s, link);
+    bool better = link->plan.index < s->found;
     if (better && s->options->flags & RN_SIM_VERIFY && r->reported &&
         copy_choices(&s->verified, link->shared) &&
         (error = verify(s, link)) < 0)
         return error;
-    if (better && (judge(r) != RN_SIM_PASS || s->found == UINT64_MAX)) {
-        fill(report, r);
-        report->seed = rn__schedule_seed(s->options->seed, link->index);
-        if (judge(r) != RN_SIM_PASS) {
-            s->found = link->index;
-            s->listed = copy_choices(&s->choices, link->shared);
-            free(s->told_text);
-            s->told_text = NULL;
-            if (r->verdict == RN_SIM_NONDETERMINISM && r->reported)
-                s->told_text = story(r, s->options);
-        }
-    }
+    if (better && (judge(r) != RN_SIM_PASS || s->found == UINT64_MAX))
+        note_best(s, link, copy_choices(&s->choices, link->shared));
     s->out_of_time =
         !rn__search_goes_on(s->options, s->started, &s->told, report);
     return 0;
@@ -183,9 +237,8 @@ search(struct search *s)
 {
     struct pollfd watch[RN__LINKS_MAX];
     int busy = 0, error;
-    for (int i = 0; i < s->count; i++)
-        if ((error = hand_out(s, &s->links[i])) < 0)
-            return error;
+    if ((error = hand_out_all(s)) < 0)
+        return error;
     do {
         busy = 0;
         for (int i = 0; i < s->count; i++) {
@@ -201,7 +254,7 @@ search(struct search *s)
             if (watch[i].fd < 0 || !watch[i].revents)
                 continue;
             if ((error = take_back(s, &s->links[i])) < 0 ||
-                (error = hand_out(s, &s->links[i])) < 0)
+                (error = hand_out_all(s)) < 0)
                 return error;
         }
     } while (busy);
@@ -214,11 +267,16 @@ finish(struct search *s)
     rn_sim_report *report = s->report;
     struct rn__link *link = &s->links[0];
     if (s->found == UINT64_MAX) {
-        int error = s->options->trace_path ? tell(s, link, NULL, false) : 0;
+        int error = s->options->trace_path ? tell(s, link, NULL, s->listed) : 0;
         free(report->text);
         report->text = NULL;
+        rn__search_sum_up(&s->searcher, report);
+        report->strategy =
+            rn__strategy_text(s->searcher.strategy, s->searcher.param);
         return error;
     }
+    rn__search_sum_up(&s->searcher, report);
+    report->strategy = rn__strategy_text(s->found_by, s->found_param);
     /* What other servers ran beyond it does not count. */
     report->schedules = s->found + 1;
     if (report->distinct > report->schedules)
@@ -271,6 +329,9 @@ run(struct search *s, char *const argv[])
     if (o->token && (error = rn__token_read(o->token, &s->choices, &seeded,
                                             &seed, &s->report->text)) < 0)
         return error;
+    error = rn__search_open(&s->searcher, o, single, &s->report->text);
+    if (error)
+        return error;
     int wanted = single ? 1 : o->jobs;
     for (; s->count < wanted; s->count++) {
         error = rn__link_open(&s->links[s->count], o, argv, &s->report->text);
@@ -290,6 +351,7 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
 {
     rn_sim_options resolved;
     memset(report, 0, sizeof *report);
+    report->bound = -1;
     int error = rn__sim_options_resolve(&resolved, options, &report->text);
     if (error)
         return error;
@@ -303,6 +365,7 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
     for (int i = 0; i < s.count; i++)
         rn__link_close(&s.links[i]);
     report->seconds = (double)(rn__os_now() - s.started) / 1e9;
+    rn__searcher_close(&s.searcher);
     free(s.told_text);
     free(s.links);
     free(s.distinct.slots);

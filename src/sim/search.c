@@ -3,6 +3,7 @@
 
 #include "base/prng.h"
 #include "os/os.h"
+#include "sim/sim.h"
 
 uint64_t
 rn__schedule_seed(uint64_t seed, uint64_t i)
@@ -30,4 +31,39 @@ rn__search_goes_on(const rn_sim_options *options, rn_time started,
         *told = now;
     }
     return options->seconds <= 0 || seconds < options->seconds;
+}
+
+int
+rn__search_open(struct rn__searcher *s, const rn_sim_options *options,
+                bool single, char **why)
+{
+    const struct rn__strategy *strategy;
+    uint32_t param;
+    /* A token of a seed is of a random walk, whatever found it. */
+    const char *text = options->token ? NULL : options->strategy;
+    int error = rn__strategy_find(text, single ? "random" : "random", &strategy,
+                                  &param, why);
+    return error ? error : rn__searcher_open(s, strategy, param, options->seed);
+}
+
+void
+rn__search_sum_up(const struct rn__searcher *s, rn_sim_report *report)
+{
+    report->complete = s->complete && report->verdict == RN_SIM_PASS;
+    report->bound = s->bound;
+    report->blocked = s->blocked;
+    report->estimated = s->complete ? (double)report->schedules : s->estimated;
+}
+
+const char *
+rn_sim_strategy_name(int i, const char **what, const char **parameter)
+{
+    const struct rn__strategy *s = i < 0 ? NULL : rn__strategy_at((uint32_t)i);
+    if (!s)
+        return NULL;
+    if (what)
+        *what = s->summary;
+    if (parameter)
+        *parameter = s->parameter;
+    return s->name;
 }

@@ -2,6 +2,8 @@
 #ifndef RN_SEARCH_H
 #define RN_SEARCH_H
 
+#include "sim/strategy.h"
+
 #include <runnel/sim.h>
 #include <stdbool.h>
 
@@ -12,5 +14,13 @@ uint64_t rn__schedule_seed(uint64_t seed, uint64_t i);
  * told, started when the search began. */
 bool rn__search_goes_on(const rn_sim_options *options, rn_time started,
                         rn_time *told, const rn_sim_report *report);
+
+/* Open the strategy that the options name; of a single schedule the random
+ * walk if they name none, so that a seed stands for a schedule. 0, -EINVAL with
+ * *why, -ENOMEM. */
+int rn__search_open(struct rn__searcher *s, const rn_sim_options *options,
+                    bool single, char **why);
+/* Put what is known at the end into the report. */
+void rn__search_sum_up(const struct rn__searcher *s, rn_sim_report *report);
 
 #endif

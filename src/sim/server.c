@@ -99,10 +99,31 @@ at_exit(int status, void *arg)
     rn__server_report(world, false);
 }
 
+/* The prefix is overwritten by what is chosen, place by place, each with what
+ * it says or, where it does not fit, after it has been read. */
+static void
+take_plan(struct rn__world *world)
+{
+    static struct rn__plan plan;
+    const struct rn__request *request = &shared->request;
+    size_t count = shared->choice_count, words = shared->word_count;
+    plan = (struct rn__plan){
+        .index = request->index,
+        .strategy = rn__strategy_at(request->strategy),
+        .param = request->param,
+        .seed = request->seed,
+        .prefix = {rn__shared_choices(shared), count, count},
+        .words = {shared->words, words, words},
+    };
+    shared->choice_count = 0;
+    world->mirror = (struct rn__mirror){
+        rn__shared_choices(shared), shared->choice_room, &shared->choice_count};
+    rn__world_plan(world, &plan);
+}
+
 static void
 begin_child(struct rn__world *world)
 {
-    static struct rn__choices replay;
     const struct rn__request *request = &shared->request;
     close(channel);
     child_pid = getpid();
@@ -110,18 +131,31 @@ begin_child(struct rn__world *world)
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* and it with the server */
     if (request->options.flags & RN_SIM_QUIET)
         silence();
-    if (request->replay) {
-        replay.list = shared->choices;
-        replay.count = replay.room = shared->choice_count;
-        /* the list is overwritten at the end of the schedule only */
-    }
     world->want_text = request->text;
     world->keep_events =
         request->keep || request->compare || request->trace_path[0];
-    rn__world_begin(world, request->seed, request->replay ? &replay : NULL);
+    take_plan(world);
     child_world = world;
     rn__free_outside = free_outside;
     on_exit(at_exit, NULL);
+}
+
+static void
+put_log(const struct rn__world *world)
+{
+    struct rn__log log;
+    rn__world_log(world, &log);
+    size_t count = log.choices.count;
+    shared->forked = log.forked && count <= shared->choice_room;
+    if (shared->forked && count > 0)
+        memcpy(rn__shared_forked(shared), log.forked,
+               count * sizeof *log.forked);
+    count = log.words.count;
+    if (count > RN__WORDS_MAX)
+        count = RN__WORDS_MAX;
+    if (count > 0)
+        memcpy(shared->words, log.words.list, count * sizeof *shared->words);
+    shared->word_count = count;
 }
 
 static void
@@ -137,11 +171,7 @@ respond(struct rn__world *world)
     r->time = world->now;
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
-    size_t count = world->choices.count;
-    if (count > 0 && count <= shared->choice_room)
-        memmove(shared->choices, world->choices.list,
-                count * sizeof *shared->choices);
-    shared->choice_count = count <= shared->choice_room ? count : SIZE_MAX;
+    put_log(world);
 }
 
 static void
@@ -229,6 +259,7 @@ forget_response(void)
     struct rn__response *r = &shared->response;
     memset(r, 0, offsetof(struct rn__response, text));
     r->text[0] = 0;
+    shared->forked = false;
 }
 
 /* Returns in a child, never in the server. */

@@ -36,7 +36,8 @@ make_shared(struct rn__link *link, const rn_sim_options *options)
     size_t room = 2 * options->max_steps + 1024;
     if (room > CHOICES_MAX)
         room = CHOICES_MAX;
-    link->bytes = sizeof(struct rn__shared) + room * sizeof(uint32_t);
+    link->bytes = sizeof(struct rn__shared) +
+                  room * (sizeof(uint32_t) + sizeof(struct rn__forked));
     link->memory = above_standard(memfd_create("runnel", 0));
     if (link->memory < 0 || ftruncate(link->memory, (off_t)link->bytes) < 0)
         return -errno;
@@ -49,7 +50,7 @@ make_shared(struct rn__link *link, const rn_sim_options *options)
     link->shared->choice_room = room;
     rn_sim_options *o = &link->shared->request.options;
     *o = *options;
-    o->token = o->trace_path = NULL;
+    o->token = o->trace_path = o->strategy = NULL;
     o->progress = NULL;
     o->progress_arg = NULL;
     return 0;
@@ -197,14 +198,52 @@ rn__link_wait(struct rn__link *link)
     return link->shared->response.fork_error;
 }
 
-void
-rn__link_put_choices(struct rn__link *link, const struct rn__choices *choices)
+static void
+put_prefix(struct rn__shared *shared, const struct rn__choices *choices)
 {
     size_t count = choices->count;
-    if (count > link->shared->choice_room)
-        count = link->shared->choice_room;
+    if (count > shared->choice_room)
+        count = shared->choice_room;
     if (count > 0)
-        memcpy(link->shared->choices, choices->list,
-               count * sizeof *link->shared->choices);
-    link->shared->choice_count = count;
+        memcpy(rn__shared_choices(shared), choices->list,
+               count * sizeof *choices->list);
+    shared->choice_count = count;
+}
+
+void
+rn__link_put(struct rn__link *link, const struct rn__plan *plan)
+{
+    struct rn__shared *shared = link->shared;
+    struct rn__request *request = &shared->request;
+    request->index = plan->index;
+    request->seed = plan->seed;
+    request->strategy = rn__strategy_number(plan->strategy);
+    request->param = plan->param;
+    put_prefix(shared, &plan->prefix);
+    size_t count = plan->words.count;
+    if (count > RN__WORDS_MAX)
+        count = RN__WORDS_MAX;
+    if (count > 0)
+        memcpy(shared->words, plan->words.list, count * sizeof *shared->words);
+    shared->word_count = count;
+}
+
+void
+rn__link_log(struct rn__link *link, struct rn__log *log)
+{
+    struct rn__shared *shared = link->shared;
+    const struct rn__response *r = &shared->response;
+    size_t count = shared->choice_count, words = shared->word_count;
+    if (count == SIZE_MAX)
+        count = 0;
+    *log = (struct rn__log){
+        .choices = {rn__shared_choices(shared), count, count},
+        .forked = shared->forked ? rn__shared_forked(shared) : NULL,
+        .digest = r->digest,
+        .steps = r->steps,
+        .verdict = r->verdict,
+        .told = r->reported && shared->choice_count != SIZE_MAX,
+    };
+    if (log->told)
+        log->words = (struct rn__words){shared->words, words, words};
 }

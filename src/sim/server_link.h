@@ -15,8 +15,8 @@ struct rn__link {
     int memory; /* file descriptors */
     int socket;
     pid_t pid;
-    bool busy;      /* a schedule is being run */
-    uint64_t index; /* which one */
+    bool busy;            /* a schedule is being run */
+    struct rn__plan plan; /* of which one */
 };
 
 /* Start a program and wait until it is ready to serve. 0, or as
@@ -28,8 +28,9 @@ void rn__link_close(struct rn__link *link);
 int rn__link_go(struct rn__link *link);
 /* Wait for the end of that; the response is valid then. 0 or -EPIPE. */
 int rn__link_wait(struct rn__link *link);
-/* Put a list of choices where the request wants it. */
-void rn__link_put_choices(struct rn__link *link,
-                          const struct rn__choices *choices);
+/* Put a plan where the request wants it. */
+void rn__link_put(struct rn__link *link, const struct rn__plan *plan);
+/* The log of the response; points into shared. */
+void rn__link_log(struct rn__link *link, struct rn__log *log);
 
 #endif

@@ -96,6 +96,19 @@ unmap(void *memory, size_t bytes)
         rn__os_unmap(memory, bytes);
 }
 
+/* What belongs to one search. */
+static void
+end_search(struct rn__world *world)
+{
+    for (int i = 0; i < RN__STRATEGIES_MAX; i++) {
+        free(world->states[i].memory);
+        world->states[i] = (struct rn__state){NULL, 0};
+    }
+    free(world->message);
+    free(world->text);
+    world->message = world->text = NULL;
+}
+
 /* Of a world nobody has entered. */
 static void
 unmake(struct rn__world *world)
@@ -109,9 +122,11 @@ unmake(struct rn__world *world)
     unmap(world->names, RN__SIM_NAMES * sizeof *world->names);
     rn__arena_fini(&world->arena);
     free(world->choices.list);
+    free(world->forked);
+    free(world->words.list);
     free(world->ready);
-    free(world->message);
-    free(world->text);
+    free(world->pending);
+    free(world->fork_steps);
     free(world);
 }
 
@@ -141,8 +156,6 @@ static void
 forget(struct rn__world *world)
 {
     struct rn__world old = *world;
-    free(old.message);
-    free(old.text);
     memset(world, 0, sizeof *world);
     world->real = old.real;
     world->has_pool = old.has_pool;
@@ -154,6 +167,13 @@ forget(struct rn__world *world)
     world->event_room = old.event_room;
     world->ready = old.ready;
     world->ready_room = old.ready_room;
+    world->pending = old.pending;
+    world->pending_room = old.pending_room;
+    world->fork_steps = old.fork_steps;
+    world->fork_room = old.fork_room;
+    world->forked = old.forked;
+    world->forked_room = old.forked_room;
+    world->words = (struct rn__words){old.words.list, 0, old.words.room};
     world->choices =
         (struct rn__choices){old.choices.list, 0, old.choices.room};
 }
@@ -205,6 +225,7 @@ void
 rn__world_close(struct rn__world *world)
 {
     leave(world);
+    end_search(world);
     uint64_t stacks =
         atomic_load_explicit(&world->rt.pool.made, memory_order_relaxed);
     /* Contexts of that backend would keep OS threads. */

@@ -11,6 +11,7 @@
 #define RN_SHARED_H
 
 #include "core/event.h"
+#include "sim/strategy.h"
 
 #include <runnel/sim.h>
 #include <stdatomic.h>
@@ -27,7 +28,7 @@ rn__poll_timeout(rn_time limit)
 #define RN__SHARED_ENV "RUNNEL_SIM"
 
 enum {
-    RN__SHARED_VERSION = 1,
+    RN__SHARED_VERSION = 2,
     RN__SHARED_TEXT = 256 * 1024,
     RN__SHARED_PATH = 4096,
     RN__SHARED_EVENTS = 1 << 16, /* kept to compare two runs */
@@ -38,11 +39,12 @@ enum {
 
 struct rn__request {
     rn_sim_options options; /* without its pointers; read once, at HELLO */
-    uint64_t seed;
-    bool replay;  /* choices are the schedule, not the seed */
-    bool text;    /* describe a finding */
-    bool keep;    /* leave the events for a comparison */
-    bool compare; /* compare with the events left before */
+    uint64_t index, seed;   /* as in the plan */
+    uint32_t strategy;      /* its number */
+    uint32_t param;
+    bool text;                        /* describe a finding */
+    bool keep;                        /* leave the events for a comparison */
+    bool compare;                     /* compare with the events left before */
     char trace_path[RN__SHARED_PATH]; /* "": none */
     char trace_token[RN__SHARED_PATH];
 };
@@ -68,9 +70,27 @@ struct rn__shared {
     size_t event_count; /* left by keep */
     uint64_t event_digest;
     struct rn__event events[RN__SHARED_EVENTS];
-    size_t choice_count; /* of the request, then of the response */
+    size_t word_count; /* of the plan, then of the log */
+    uint64_t words[RN__WORDS_MAX];
+    /* The plan's prefix, then, from choice to choice, what the schedule has
+     * chosen: also one that does not live to tell. SIZE_MAX: too many. */
+    size_t choice_count;
     size_t choice_room;
-    uint32_t choices[];
+    bool forked; /* what rn__shared_forked points to is filled in */
+    uint64_t choices[];
 };
+
+static inline uint32_t *
+rn__shared_choices(struct rn__shared *shared)
+{
+    return (uint32_t *)shared->choices;
+}
+
+/* Behind the choices. */
+static inline struct rn__forked *
+rn__shared_forked(struct rn__shared *shared)
+{
+    return (struct rn__forked *)(shared->choices + shared->choice_room / 2);
+}
 
 #endif

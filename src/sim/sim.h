@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "sim/arena.h"
+#include "sim/strategy.h"
 
 #include <runnel/sim.h>
 
@@ -21,11 +22,17 @@ enum {
     RN__SIM_EVENTS = 1 << 16 /* kept of those, if nobody wants all */
 };
 
-/* A list of choices that grows by doubling. */
-struct rn__choices {
+/* Memory of a strategy in a world. */
+struct rn__state {
+    void *memory;
+    size_t bytes;
+};
+
+/* Where the choices of a schedule can be seen while it runs. */
+struct rn__mirror {
     uint32_t *list;
-    size_t count;
     size_t room;
+    size_t *count; /* SIZE_MAX: there were more than room */
 };
 
 struct rn__world {
@@ -37,17 +44,27 @@ struct rn__world {
     rn_options real;          /* what the stacks are made by */
     bool has_pool;            /* of stacks */
 
-    /* How to choose: replay first, then at random or the default. */
-    const struct rn__choices *replay;
-    bool random;
-    uint64_t seed, prng;
-    /* Chooses in place of both, among 0 .. n-1, n > 1; NULL: none. */
-    uint32_t (*policy)(struct rn__world *world, uint32_t n);
-    struct rn__choices choices; /* made in this schedule */
-    uint64_t diverged;          /* choices of replay that did not fit */
+    /* How to choose: by the plan's prefix, then by its strategy. */
+    const struct rn__plan *plan;
+    struct rn__plan own_plan; /* of rn__world_begin */
+    uint64_t prng;
+    struct rn__state states[RN__STRATEGIES_MAX]; /* by strategy */
+    struct rn__choices choices;                  /* made in this schedule */
+    struct rn__forked *forked; /* the same places, if the strategy asks */
+    size_t forked_room;
+    struct rn__words words;   /* of the log */
+    struct rn__mirror mirror; /* list NULL: none */
+    uint64_t diverged;        /* choices of the prefix that did not fit */
 
     struct rn__task **ready; /* in the order they became ready */
     size_t ready_count, ready_room;
+    /* What each task is about to do, by number; valid while it is ready or
+     * runs. timers: the same for those that are due. */
+    struct rn__pending *pending;
+    size_t pending_room;
+    struct rn__pending timers[RN__SIM_CANDIDATES];
+    const struct rn__pending **fork_steps;
+    size_t fork_room; /* of it */
     rn_time now;
     uint64_t steps, instant_steps;
     bool waiting_to_explore; /* rn_sim_explore_wait */
@@ -83,9 +100,14 @@ void rn__world_close(struct rn__world *world);
 int rn__sim_options_resolve(rn_sim_options *resolved,
                             const rn_sim_options *options, char **why);
 
-/* Forget the last schedule and prepare one made of a seed, or of replay. */
+/* Forget the last schedule and prepare the one of a plan, which must live until
+ * the schedule is over. */
+void rn__world_plan(struct rn__world *world, const struct rn__plan *plan);
+/* The same for the random walk of a seed, or the choices of replay. */
 void rn__world_begin(struct rn__world *world, uint64_t seed,
                      const struct rn__choices *replay);
+/* The log of the schedule that has just run; points into the world. */
+void rn__world_log(const struct rn__world *world, struct rn__log *log);
 /* Run fn(arg) as main of a schedule that has begun; more than once in one
  * schedule if the program calls rn_run again. Returns main's result. */
 int rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg);
@@ -95,13 +117,14 @@ void rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
                     const void *site, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same without leaving the task, and with a malloc'ed message. */
+void rn__world_finish(struct rn__world *world, rn_sim_verdict verdict,
+                      const void *site, char *message);
+
 /* The environment (world.c). */
 extern const struct rn__env rn__sim_env;
 /* Where the calling task's world is; NULL for real. */
 struct rn__world *rn__world_self(void);
-
-/* Append; false: out of memory. */
-bool rn__choices_add(struct rn__choices *choices, uint32_t choice);
 
 /* ---- tokens (token.c) --------------------------------------------------- */
 

@@ -11,6 +11,8 @@
  */
 #include "sim/sim.h"
 
+#include "sim/choose.h"
+
 #include "base/prng.h"
 
 #include <stdarg.h>
@@ -107,9 +109,9 @@ take_stack_back(struct rn__rt *rt)
     rt->lender = NULL;
 }
 
-static void
-finish(struct rn__world *world, rn_sim_verdict verdict, const void *site,
-       char *message)
+void
+rn__world_finish(struct rn__world *world, rn_sim_verdict verdict,
+                 const void *site, char *message)
 {
     take_stack_back(&world->rt);
     if (world->over) {
@@ -134,7 +136,7 @@ rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
     va_end(args);
-    finish(world, verdict, site, text);
+    rn__world_finish(world, verdict, site, text);
     struct rn__task *self = rn__current(&world->worker);
     if (!self)
         return;
@@ -151,33 +153,10 @@ fail(struct rn__rt *rt, const char *text, const void *site)
 /* ---- choosing ----------------------------------------------------------- */
 
 static uint32_t
-choose_free(struct rn__world *world, uint32_t n)
-{
-    size_t position = world->choices.count;
-    if (world->policy)
-        return world->policy(world, n);
-    if (world->replay && position < world->replay->count) {
-        uint32_t choice = world->replay->list[position];
-        if (choice < n)
-            return choice;
-        world->diverged++;
-        return 0;
-    }
-    return world->random ? rn__prng_below(&world->prng, n) : 0;
-}
-
-static uint32_t
 choose(struct rn__rt *rt, uint32_t n)
 {
-    struct rn__world *world = world_of(rt);
-    if (n < 2 || world->waiting_to_explore)
-        return 0;
-    uint32_t choice = choose_free(world, n);
-    world->digest = rn__mix64(world->digest + ((uint64_t)n << 32 | choice));
-    if (!rn__choices_add(&world->choices, choice))
-        finish(world, RN_SIM_MEMORY_LIMIT, NULL,
-               rn__format("no memory for the list of choices"));
-    return choice;
+    struct rn__fork fork = {.n = n, .data = true, .self = n};
+    return rn__choose_fork(world_of(rt), &fork);
 }
 
 static void
@@ -194,6 +173,10 @@ ready(struct rn__rt *rt, struct rn__task *task)
         world->ready_room = room;
     }
     world->ready[world->ready_count++] = task;
+    if (!task->stack)
+        rn__pend_begin(world, task, by);
+    else if (task != rn__current(&world->worker))
+        rn__pend(world, rn__task_number(task), RN__NONE, NULL, NULL);
     if (world->clock_acts || (by && task != rn__current(&world->worker)))
         record(world, world->clock_acts ? 0 : by,
                world->clock_acts ? RN__TIMEOUT : RN__WAKE,
@@ -249,22 +232,21 @@ count_step(struct rn__world *world, const void *site)
 static void
 preempt(struct rn__world *world, struct rn__task *self, bool last)
 {
-    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    struct rn__candidates c; /* all of due would be long to clear */
+    c.self = self;
+    c.last = last;
     for (;;) {
-        size_t timers = due_timers(world, due);
-        size_t others = world->ready_count + timers;
-        if (others == 0)
+        c.timers = due_timers(world, c.due);
+        if (world->ready_count + c.timers == 0)
             return;
-        size_t choice = choose(&world->rt, (uint32_t)others + 1);
-        if (choice == (last ? others : 0))
+        int64_t choice = rn__choose_next(world, &c);
+        if (choice < 0)
             return;
-        if (!last)
-            choice--;
-        if (choice >= world->ready_count) {
-            expire(world, due[choice - world->ready_count]);
+        if ((size_t)choice >= world->ready_count) {
+            expire(world, c.due[(size_t)choice - world->ready_count]);
             continue;
         }
-        struct rn__task *next = take_ready(world, choice);
+        struct rn__task *next = take_ready(world, (size_t)choice);
         world->ready[world->ready_count++] = self;
         rn__sched_switch(self, next);
         return;
@@ -277,8 +259,10 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
 {
     struct rn__world *world = world_of(rt);
     struct rn__task *self = rn__current(&world->worker);
-    record(world, rn__task_number(self), kind, object ? number(rt, object) : 0,
-           site);
+    uint32_t task = rn__task_number(self),
+             what = object ? number(rt, object) : 0;
+    record(world, task, kind, what, site);
+    rn__pend(world, task, kind, object, site);
     if (kind == RN__END)
         rn__world_keep_name(world, self);
     count_step(world, site);
@@ -293,22 +277,23 @@ static void
 conclude(struct rn__world *world)
 {
     if (world->rt.root.live == 0) {
-        finish(world, RN_SIM_PASS, NULL, NULL);
+        rn__world_finish(world, RN_SIM_PASS, NULL, NULL);
         return;
     }
     world->waiting = rn__report_waiting(world);
     bool ended = atomic_load(&world->rt.main_ended);
     if (ended && (world->options.flags & RN_SIM_LEAKS_OK))
-        finish(world, RN_SIM_PASS, NULL, NULL);
+        rn__world_finish(world, RN_SIM_PASS, NULL, NULL);
     else if (ended)
-        finish(world, RN_SIM_LEAK, NULL,
-               rn__format("main has ended, but %llu of its tasks wait for "
-                          "ever",
-                          (unsigned long long)world->waiting));
+        rn__world_finish(
+            world, RN_SIM_LEAK, NULL,
+            rn__format("main has ended, but %llu of its tasks wait for "
+                       "ever",
+                       (unsigned long long)world->waiting));
     else
-        finish(world, RN_SIM_DEADLOCK, NULL,
-               rn__format("%llu tasks wait for ever, main among them",
-                          (unsigned long long)world->waiting));
+        rn__world_finish(world, RN_SIM_DEADLOCK, NULL,
+                         rn__format("%llu tasks wait for ever, main among them",
+                                    (unsigned long long)world->waiting));
 }
 
 static bool
@@ -318,9 +303,9 @@ move_time(struct rn__world *world)
     if (first == RN_NEVER)
         return false;
     if (first > world->options.max_time) {
-        finish(world, RN_SIM_TIME_LIMIT, NULL,
-               rn__format("no end after %.3f s of virtual time",
-                          (double)world->options.max_time / 1e9));
+        rn__world_finish(world, RN_SIM_TIME_LIMIT, NULL,
+                         rn__format("no end after %.3f s of virtual time",
+                                    (double)world->options.max_time / 1e9));
         return true;
     }
     if (first > world->now) {
@@ -329,9 +314,10 @@ move_time(struct rn__world *world)
         world->instant_steps = 0;
     }
     if (++world->steps > world->options.max_steps)
-        finish(world, RN_SIM_STEP_LIMIT, NULL,
-               rn__format("no end after %llu steps",
-                          (unsigned long long)world->options.max_steps));
+        rn__world_finish(
+            world, RN_SIM_STEP_LIMIT, NULL,
+            rn__format("no end after %llu steps",
+                       (unsigned long long)world->options.max_steps));
     return true;
 }
 
@@ -340,8 +326,8 @@ starved(struct rn__world *world)
 {
     struct rn__task *task = rn__sched_starved(&world->rt);
     if (task && ++world->starved_tries > 1000) {
-        finish(world, RN_SIM_MEMORY_LIMIT, NULL,
-               rn__format("no memory for the stack of a task"));
+        rn__world_finish(world, RN_SIM_MEMORY_LIMIT, NULL,
+                         rn__format("no memory for the stack of a task"));
         return NULL;
     }
     return task;
@@ -351,16 +337,17 @@ static struct rn__task *
 next(struct rn__rt *rt)
 {
     struct rn__world *world = world_of(rt);
-    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    struct rn__candidates c; /* all of due would be long to clear */
+    c.self = NULL;
+    c.last = false;
     while (!world->over) {
-        size_t timers = due_timers(world, due);
-        size_t count = world->ready_count + timers;
-        if (count > 0) {
-            size_t choice = choose(rt, (uint32_t)count);
+        c.timers = due_timers(world, c.due);
+        if (world->ready_count + c.timers > 0) {
+            size_t choice = (size_t)rn__choose_next(world, &c);
             if (choice < world->ready_count)
                 return take_ready(world, choice);
-            rn__assert(choice - world->ready_count < timers);
-            expire(world, due[choice - world->ready_count]);
+            rn__assert(choice - world->ready_count < c.timers);
+            expire(world, c.due[choice - world->ready_count]);
             continue;
         }
         struct rn__task *task = starved(world);
@@ -405,9 +392,10 @@ crash(struct rn__rt *rt, int signal, const char *text)
     struct rn__world *world = world_of(rt);
     (void)signal;
     bool hang = rn__server_timed_out();
-    finish(world, hang ? RN_SIM_HANG : RN_SIM_CRASH, NULL,
-           rn__format("%s%s", hang ? "it ran for too long; it was at\n" : "",
-                      text));
+    rn__world_finish(world, hang ? RN_SIM_HANG : RN_SIM_CRASH, NULL,
+                     rn__format("%s%s",
+                                hang ? "it ran for too long; it was at\n" : "",
+                                text));
     rn__world_crashed(world);
 }
 
@@ -415,8 +403,8 @@ void
 rn__world_exited(struct rn__world *world, int status)
 {
     world->over = false; /* its last rn_run had ended well */
-    finish(world, RN_SIM_FAILED, NULL,
-           rn__format("the program's exit status is %d", status));
+    rn__world_finish(world, RN_SIM_FAILED, NULL,
+                     rn__format("the program's exit status is %d", status));
     if (world->want_text)
         rn__report_write(world);
 }
@@ -431,9 +419,35 @@ void
 rn__world_begin(struct rn__world *world, uint64_t seed,
                 const struct rn__choices *replay)
 {
-    world->replay = replay;
-    world->random = !replay;
-    world->seed = world->prng = seed;
+    struct rn__plan *plan = &world->own_plan;
+    memset(plan, 0, sizeof *plan);
+    plan->seed = seed;
+    plan->strategy = replay ? &rn__strategy_default : &rn__strategy_random;
+    if (replay)
+        plan->prefix = *replay;
+    rn__world_plan(world, plan);
+}
+
+void
+rn__world_log(const struct rn__world *world, struct rn__log *log)
+{
+    *log = (struct rn__log){
+        .choices = world->choices,
+        .forked = world->plan->strategy->forked ? world->forked : NULL,
+        .words = world->words,
+        .digest = world->digest,
+        .steps = world->steps,
+        .verdict = world->verdict,
+        .told = true,
+    };
+}
+
+void
+rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
+{
+    world->plan = plan;
+    world->prng = plan->seed;
+    world->words.count = 0;
     world->choices.count = 0;
     world->diverged = 0;
     world->rt.objects = world->rt.task_numbers = 0;
@@ -454,6 +468,8 @@ rn__world_begin(struct rn__world *world, uint64_t seed,
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;
+    if (plan->strategy->begin)
+        plan->strategy->begin(world);
 }
 
 static void
@@ -532,6 +548,8 @@ rn__world_run(struct rn__world *world, rn_task_fn *fn, void *arg)
             "main %s %d (%s)", error ? "could not be started:" : "returned",
             result, strerror(-result));
     }
+    if (world->plan->strategy->end)
+        world->plan->strategy->end(world);
     if (world->verdict != RN_SIM_PASS && world->want_text)
         rn__report_write(world);
     rn__task_each(rt, abandon, world);

@@ -1,6 +1,6 @@
 /* search.c - schedule after schedule of a model, in one simulated world.
  *
- * Its choices are asked of a policy. To see all schedules the policy walks the
+ * Its choices are asked of a strategy. To see all schedules it walks the
  * tree of choices depth first: each run repeats the choices made so far but the
  * last, which becomes the next one that is left. A run is cut short where it
  * comes to a state an earlier run has left from, with no more switches left
@@ -227,11 +227,13 @@ choose_thread(struct rn__world *world, uint32_t n)
 }
 
 static uint32_t
-policy(struct rn__world *world, uint32_t n)
+pick(struct rn__world *world, const struct rn__fork *fork)
 {
-    return asking == ASK_THREAD ? choose_thread(world, n)
-                                : choose(~0ull >> (64 - n), 0);
+    return asking == ASK_THREAD ? choose_thread(world, fork->n)
+                                : choose(~0ull >> (64 - fork->n), 0);
 }
+
+static const struct rn__strategy strategy = {.name = "model", .pick = pick};
 
 uint32_t
 search_ask(enum asking what, uint32_t n)
@@ -277,7 +279,8 @@ run_schedule(uint64_t seed)
     prng = seed;
     drain_odds = 1u << (1 + 2 * rn__prng_below(&prng, 3));
     switch_odds = 1u << (1 + rn__prng_below(&prng, 4));
-    rn__world_begin(the_world, seed, NULL);
+    struct rn__plan plan = {.strategy = &strategy, .seed = seed};
+    rn__world_plan(the_world, &plan);
     rn__world_run(the_world, run_threads, NULL);
 }
 
@@ -317,7 +320,6 @@ begin(struct result *result)
     memset(result, 0, sizeof *result);
     if (rn__world_open(&options, &the_world, &why) < 0)
         abort();
-    the_world->policy = policy;
     the_world->judge_result = true;
     path_length = state_count = 0;
     return rn__os_now();

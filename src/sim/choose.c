@@ -1,0 +1,188 @@
+/* sim/choose.c - a choice: who may go on, with what, and what is kept of it.
+ *
+ * The plan's prefix answers first, then its strategy. The steps of the
+ * candidates are gathered only for a strategy that looks at them.
+ */
+#include "sim/choose.h"
+
+#include "base/prng.h"
+
+#include <stdlib.h>
+
+/* ---- choosing ----------------------------------------------------------- */
+
+/* Beyond the plan's prefix. */
+static uint32_t
+choose_free(struct rn__world *world, const struct rn__fork *fork)
+{
+    uint32_t choice = world->plan->strategy->pick(world, fork);
+    rn__assert(choice < fork->n);
+    return choice;
+}
+
+static uint32_t
+choose_planned(struct rn__world *world, uint32_t n)
+{
+    uint32_t choice = world->plan->prefix.list[world->choices.count];
+    if (choice < n)
+        return choice;
+    world->diverged++;
+    return 0;
+}
+
+static void
+out_of_memory(struct rn__world *world)
+{
+    rn__world_finish(world, RN_SIM_MEMORY_LIMIT, NULL,
+                     rn__format("no memory for the list of choices"));
+}
+
+static void
+keep_fork(struct rn__world *world, const struct rn__fork *fork)
+{
+    size_t i = world->choices.count - 1;
+    if (i >= world->forked_room) {
+        size_t room = world->choices.room;
+        struct rn__forked *larger =
+            realloc(world->forked, room * sizeof *larger);
+        if (!larger) {
+            out_of_memory(world);
+            return;
+        }
+        world->forked = larger;
+        world->forked_room = room;
+    }
+    uint32_t self = fork->self < fork->n ? fork->self : RN__FORKED_NOBODY;
+    world->forked[i].n = fork->n;
+    world->forked[i].self = self & RN__FORKED_NOBODY;
+    world->forked[i].data = fork->data;
+}
+
+static void
+keep_choice(struct rn__world *world, const struct rn__fork *fork,
+            uint32_t choice)
+{
+    size_t i = world->choices.count;
+    world->digest =
+        rn__mix64(world->digest + ((uint64_t)fork->n << 32 | choice));
+    if (!rn__choices_add(&world->choices, choice)) {
+        out_of_memory(world);
+        return;
+    }
+    if (world->plan->strategy->forked)
+        keep_fork(world, fork);
+    if (world->mirror.list) {
+        if (i < world->mirror.room)
+            world->mirror.list[i] = choice;
+        *world->mirror.count = i < world->mirror.room ? i + 1 : SIZE_MAX;
+    }
+}
+
+/* Whether the strategy is to be asked: not before the search begins, and not
+ * within the prefix. */
+static inline bool
+is_open(const struct rn__world *world)
+{
+    return !world->waiting_to_explore &&
+           world->choices.count >= world->plan->prefix.count;
+}
+
+uint32_t
+rn__choose_fork(struct rn__world *world, const struct rn__fork *fork)
+{
+    if (fork->n < 2 || world->waiting_to_explore)
+        return 0;
+    uint32_t choice = is_open(world) ? choose_free(world, fork)
+                                     : choose_planned(world, fork->n);
+    keep_choice(world, fork, choice);
+    return choice;
+}
+
+/* ---- pending steps ------------------------------------------------------ */
+
+static bool
+grow_pending(struct rn__world *world, uint32_t task)
+{
+    size_t room = world->pending_room ? world->pending_room : 64;
+    while (room <= task)
+        room *= 2;
+    struct rn__pending *larger = realloc(world->pending, room * sizeof *larger);
+    if (!larger)
+        return false;
+    world->pending = larger;
+    world->pending_room = room;
+    return true;
+}
+
+/* A task that has not begun: who its ancestors are is known now. */
+void
+rn__pend_begin(struct rn__world *world, const struct rn__task *task,
+               uint32_t by)
+{
+    uint32_t number = rn__task_number(task);
+    if (number >= world->pending_room && !grow_pending(world, number))
+        abort();
+    uint64_t parent = by ? world->pending[by].lineage : 0;
+    uint64_t nth = by ? ++world->pending[by].children : 1;
+    world->pending[number] = (struct rn__pending){
+        .task = number,
+        .kind = RN__BEGIN,
+        .site = task->spawn_site,
+        .lineage = rn__mix64(parent + nth * 0x9e3779b97f4a7c15u),
+    };
+}
+
+static void
+pend_timer(struct rn__world *world, size_t i, struct rn__heap_node *node)
+{
+    const struct rn__timer *timer =
+        rn__container_of(node, struct rn__timer, node);
+    world->timers[i] =
+        (struct rn__pending){.kind = RN__TIMEOUT, .address = timer, .mark = 0};
+}
+
+static bool
+gather(struct rn__world *world, const struct rn__candidates *c,
+       struct rn__fork *fork)
+{
+    if (fork->n > world->fork_room) {
+        size_t room = 2 * (size_t)fork->n;
+        void *larger =
+            realloc(world->fork_steps, room * sizeof *world->fork_steps);
+        if (!larger)
+            return false;
+        world->fork_steps = larger;
+        world->fork_room = room;
+    }
+    const struct rn__pending **at = world->fork_steps;
+    if (c->self && !c->last)
+        *at++ = &world->pending[rn__task_number(c->self)];
+    for (size_t i = 0; i < world->ready_count; i++)
+        *at++ = &world->pending[rn__task_number(world->ready[i])];
+    for (size_t i = 0; i < c->timers; i++) {
+        pend_timer(world, i, c->due[i]);
+        *at++ = &world->timers[i];
+    }
+    if (c->self && c->last)
+        *at = &world->pending[rn__task_number(c->self)];
+    fork->steps = world->fork_steps;
+    return true;
+}
+
+int64_t
+rn__choose_next(struct rn__world *world, const struct rn__candidates *c)
+{
+    size_t others = world->ready_count + c->timers;
+    struct rn__fork fork = {.n = (uint32_t)others + (c->self != NULL)};
+    uint32_t place = c->last ? (uint32_t)others : 0;
+    fork.self = c->self ? place : fork.n;
+    if (fork.n > 1 && world->plan->strategy->looks && is_open(world) &&
+        !gather(world, c, &fork)) {
+        out_of_memory(world);
+        return c->self ? -1 : 0;
+    }
+    uint32_t choice = rn__choose_fork(world, &fork);
+    if (choice == fork.self)
+        return -1;
+    return (int64_t)choice - (c->self && !c->last);
+}
