@@ -8,6 +8,7 @@
 #include "ours.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* The flags are relaxed on both sides: they hand nothing over. */
 struct neighbour {
@@ -59,50 +60,27 @@ beside(uint64_t (*run)(uint64_t), uint64_t n)
     return ops;
 }
 
-uint64_t
-bench_mutex_busy(uint64_t n)
-{
-    return beside(bench_mutex, n);
-}
+/* What runs beside it, by id. */
+static const struct {
+    const char *id;
+    uint64_t (*run)(uint64_t n);
+} rows[] = {
+    {"mutex_busy", bench_mutex},
+    {"buffered_1p1c_busy", bench_buffered_1p1c},
+    {"pingpong_busy", bench_pingpong},
+    {"select8_busy", bench_select8},
+    {"spawn_one_busy", bench_spawn_one},
+    {"rwmutex_read_busy", bench_rwmutex_read},
+    {"stm_read4_busy", bench_stm_read4},
+    {"stm_update2_busy", bench_stm_update2},
+};
 
 uint64_t
-bench_buffered_1p1c_busy(uint64_t n)
+bench_busy(uint64_t n)
 {
-    return beside(bench_buffered_1p1c, n);
-}
-
-uint64_t
-bench_pingpong_busy(uint64_t n)
-{
-    return beside(bench_pingpong, n);
-}
-
-uint64_t
-bench_select8_busy(uint64_t n)
-{
-    return beside(bench_select8, n);
-}
-
-uint64_t
-bench_spawn_one_busy(uint64_t n)
-{
-    return beside(bench_spawn_one, n);
-}
-
-uint64_t
-bench_rwmutex_read_busy(uint64_t n)
-{
-    return beside(bench_rwmutex_read, n);
-}
-
-uint64_t
-bench_stm_read4_busy(uint64_t n)
-{
-    return beside(bench_stm_read4, n);
-}
-
-uint64_t
-bench_stm_update2_busy(uint64_t n)
-{
-    return beside(bench_stm_update2, n);
+    size_t i = 0, count = sizeof rows / sizeof rows[0];
+    while (i < count && strcmp(rows[i].id, bench_id()) != 0)
+        i++;
+    bench_check(i < count, "a busy row");
+    return beside(rows[i].run, n);
 }

@@ -50,19 +50,11 @@ uint64_t bench_context_timeout(uint64_t n);
 
 uint64_t bench_stm_read4(uint64_t n);
 uint64_t bench_stm_update2(uint64_t n);
+uint64_t bench_busy(uint64_t n);
 uint64_t bench_stm_bank(uint64_t n);
 uint64_t bench_stm_bank_mutex(uint64_t n);
 uint64_t bench_stm_counter(uint64_t n);
 uint64_t bench_stm_retry(uint64_t n);
-
-uint64_t bench_stm_read4_busy(uint64_t n);
-uint64_t bench_stm_update2_busy(uint64_t n);
-uint64_t bench_mutex_busy(uint64_t n);
-uint64_t bench_rwmutex_read_busy(uint64_t n);
-uint64_t bench_buffered_1p1c_busy(uint64_t n);
-uint64_t bench_pingpong_busy(uint64_t n);
-uint64_t bench_select8_busy(uint64_t n);
-uint64_t bench_spawn_one_busy(uint64_t n);
 
 uint64_t bench_par(uint64_t n);
 uint64_t bench_par_n1(uint64_t n);
