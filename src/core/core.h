@@ -631,6 +631,9 @@ void rn__stack_give(struct rn__worker *worker, struct rn__stack *stack);
 struct rn__stack *rn__spare_take(struct rn__rt *rt);
 void rn__spare_give(struct rn__worker *worker, struct rn__stack *stack);
 /* A busy worker has read the clock: give back a few stacks if it is time. */
+/* The last one lies down until a timer at next: until when it may sleep, as
+ * many have expired since it last did. */
+rn_time rn__worker_slack(struct rn__worker *worker, rn_time next);
 void rn__spare_trim(struct rn__worker *worker);
 /* A worker without work has: give back more. Returns whether to call it again
  * after a look for work. */

@@ -386,6 +386,17 @@ report_deadlock(struct rn__rt *rt)
     _Exit(RN_EXIT_DEADLOCK);
 }
 
+/* With so many timers a wake-up each would cost more than they do. */
+rn_time
+rn__worker_slack(struct rn__worker *worker, rn_time next)
+{
+    uint64_t fired =
+        atomic_load_explicit(&worker->count.timers, memory_order_relaxed);
+    bool many = fired - worker->timers_seen >= MANY_TIMERS;
+    worker->timers_seen = fired;
+    return many && next < RN_NEVER - SLACK ? next + SLACK : next;
+}
+
 static rn_time
 sleep_deadline(struct rn__worker *worker)
 {
@@ -398,12 +409,7 @@ sleep_deadline(struct rn__worker *worker)
     rn__unlock(&rt->idle_lock);
     if (!all)
         return RN_NEVER;
-    /* With so many timers a wake-up each would cost more than they do. */
-    uint64_t fired =
-        atomic_load_explicit(&worker->count.timers, memory_order_relaxed);
-    if (fired - worker->timers_seen >= MANY_TIMERS && next < RN_NEVER - SLACK)
-        next += SLACK;
-    worker->timers_seen = fired;
+    next = rn__worker_slack(worker, next);
     return trim < next ? trim : next;
 }
 

@@ -131,6 +131,7 @@
 #define rn__worker_end modelled_worker_end
 #define rn__worker_find modelled_worker_find
 #define rn__worker_stop_all modelled_worker_stop_all
+#define rn__worker_slack modelled_worker_slack
 #define rn__worker_wake_from_outside modelled_worker_wake_from_outside
 #define rn__worker_wake_one modelled_worker_wake_one
 

@@ -283,3 +283,28 @@ TEST(worker_wakes_for_short_tasks_that_have_begun)
     ready(RN__WAKE_WORTH / (RN__MOVE_COST - 1) + 2);
     CHECK_EQ(woken(), 1);
 }
+
+/* ---- timers ------------------------------------------------------------- */
+
+/* So many timers expire, and it lies down again. */
+static rn_time
+slack_after(struct rn__worker *w, uint64_t expired, rn_time next)
+{
+    w->count.timers += expired;
+    return rn__worker_slack(w, next) - next;
+}
+
+/* A wake-up for each of many timers would cost more than they do; a few are
+ * exact, and so is the first of many. */
+TEST(worker_sleeps_longer_if_many_timers_expire)
+{
+    struct rn__worker *w = &workers[0];
+    CHECK_EQ(slack_after(w, 0, 1000), 0);
+    CHECK_EQ(slack_after(w, 7, 1000), 0);
+    CHECK_EQ(slack_after(w, 7, 1000), 0); /* since it last lay down */
+    CHECK_EQ(slack_after(w, 8, 1000), 150 * RN_US);
+    CHECK_EQ(slack_after(w, 0, 1000), 0);
+    CHECK_EQ(slack_after(w, 1000, 1000), 150 * RN_US);
+    CHECK_EQ(slack_after(w, 1000, RN_NEVER), 0);
+    CHECK_EQ(slack_after(w, 1000, RN_NEVER - 1), 0); /* no overflow */
+}
