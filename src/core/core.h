@@ -280,7 +280,9 @@ enum {
 static inline void
 rn__task_touch(struct rn__task *self)
 {
-    atomic_store_explicit(&self->touched, RN__TOUCHED, memory_order_relaxed);
+    uint8_t now = atomic_load_explicit(&self->touched, memory_order_relaxed);
+    atomic_store_explicit(&self->touched, now | RN__TOUCHED,
+                          memory_order_relaxed);
 }
 
 /* What core knows of a task that runs items of an operator (par/): whom to tell

@@ -112,8 +112,10 @@ rn__par_ended(struct rn__carry *carry, int result)
     bool noted;
     carry->base.item = i;
     /* relaxed: own use, see core.h */
-    if (atomic_exchange_explicit(&self->touched, 0, memory_order_relaxed) &
-        RN__CALLED)
+    uint8_t touched =
+        atomic_exchange_explicit(&self->touched, 0, memory_order_relaxed);
+    carry->touched |= touched;
+    if (touched & RN__CALLED)
         share(carry);
     if (self->scope != &op->scope)
         rn__panic_at(op->site, "an item ended with a scope still open");
@@ -441,6 +443,8 @@ work(struct rn__par *op, struct rn__task *self)
     self->at_home &= (uint8_t)~RN__HOME_ITEM;
     self->carrier = &carry.base;
     self->defers = NULL;
+    /* relaxed, here and below: own use, see core.h */
+    carry.touched = atomic_load_explicit(&self->touched, memory_order_relaxed);
     atomic_store_explicit(&self->touched, 0, memory_order_relaxed);
     while (take(&carry))
         run_block(&carry);
@@ -448,7 +452,9 @@ work(struct rn__par *op, struct rn__task *self)
     if (op->kind->leave)
         op->kind->leave(&carry);
     self->defers = defers;
-    rn__task_touch(self); /* the item around may have to end oddly */
+    /* The item around may have to end oddly, or its carrier be called. */
+    atomic_store_explicit(&self->touched, RN__TOUCHED | carry.touched,
+                          memory_order_relaxed);
     self->carrier = carry.base.outer;
     if (in_item && !carry.base.outer->suspended)
         self->at_home |= RN__HOME_ITEM;

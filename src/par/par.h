@@ -43,6 +43,8 @@ struct rn__carry {
     struct rn__list spare;  /* in op->spares, if so; op->lock */
     struct rn__list riches; /* in op->rich; op->lock */
     bool able;              /* counted in op->able; op->lock */
+    uint8_t touched; /* what the task was, before and in items: an operator
+                        around wants to know of CALLED */
     struct rn__pace pace;
     struct rn__segment *segment; /* of a reduction: holds the last items */
     void *item;                  /* a pulled one: room, or more memory */
