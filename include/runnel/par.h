@@ -171,9 +171,11 @@ typedef struct rn_race {
  * spawns a task of its own, which moves to a larger scope (rn_task_move).
  *
  * The first that ends wins, whatever its outcome, which is then that of the
- * race; with RN_PAR_FIRST_SUCCESS the first that succeeds: those that fail
- * before are in the report, but no news to rn_options.on_error. Losers are
- * cancelled, and waited for.
+ * race; with RN_PAR_FIRST_SUCCESS the first that succeeds: then racers that
+ * failed are in the report, if there is one, but no news to rn_options.on_error
+ * (but for those a report of RN_REPORT_ROOM failures has no room for, and
+ * deferred calls). If the race fails all of them are. Losers are cancelled, and
+ * waited for.
  *
  * Owner: options.drop is called for the values of losers that ended well.
  * Waits, Order, Panics: as rn_par_for.

@@ -112,7 +112,7 @@ rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
     rn__unlock(&scope->lock);
     if (listed)
         return;
-    if (!first && !scope->quiet) /* what close returns says it of the first */
+    if (!first) /* what close returns says it of the first */
         rn__report_unheard(rt, failure);
     if (failure->drop)
         failure->drop(failure->payload);

@@ -27,7 +27,6 @@ struct rn_scope {
                                    live is given up */
     _Atomic bool gave_up;       /* a task ended -ECANCELED, and should not */
     bool collects;              /* a failure cancels nothing */
-    bool quiet;                 /* failures that no report lists are no news */
     bool is_context;            /* the node of a context: has no tasks */
     bool timed;                 /* a deadline led to the cancel; written before
                                    cancelled */

@@ -536,7 +536,7 @@ rn__par_close(struct rn__par *op, int result)
     if (!report) {
         rn_failure failure = {RN_INDEX_NONE, RN_PHASE_TASK, scope->error,
                               NULL,          NULL,          op->site};
-        if (!scope->quiet && scope->error && scope->error != result)
+        if (scope->error && scope->error != result)
             rn__report_unheard(rn__rt_self(), &failure);
         return result;
     }

@@ -88,6 +88,23 @@ run(struct rn__par *op)
     return result;
 }
 
+/* Where only success wins it is the end that tells whether the failures of
+ * racers are news. */
+static int
+run_quietly(struct rn__par *op)
+{
+    rn_report own = RN_REPORT_INIT;
+    rn__report_begin(&own);
+    op->scope.report = &own;
+    int result = run(op);
+    size_t told = result < 0 ? 1 : 0; /* the first is what we return */
+    for (size_t i = told; i < own.count; i++)
+        if (result < 0 || own.failures[i].phase == RN_PHASE_FINALIZER)
+            rn__report_unheard(rn__rt_self(), &own.failures[i]);
+    rn_report_fini(&own);
+    return result;
+}
+
 int
 rn_par_race(size_t n, rn_par_map_fn *fn, void *ctx, rn_race *race,
             const rn_par_options *options)
@@ -100,7 +117,6 @@ rn_par_race(size_t n, rn_par_map_fn *fn, void *ctx, rn_race *race,
     race->count = 0;
     int opened = rn__par_open(&op, n, options, rn__site());
     op.wanted = race->wanted ? race->wanted : 1;
-    op.scope.quiet = op.flags & RN_PAR_FIRST_SUCCESS;
     if (opened == 0 && (op.wanted > n || (race->wanted > 1 && !race->winners)))
         opened = -EINVAL;
     op.kind = &racers;
@@ -110,5 +126,8 @@ rn_par_race(size_t n, rn_par_map_fn *fn, void *ctx, rn_race *race,
     op.race = race;
     op.work.out = race->out;
     op.work.stride = race->stride;
-    return opened ? rn__par_finish(&op, opened) : run(&op);
+    if (opened)
+        return rn__par_finish(&op, opened);
+    bool quiet = op.flags & RN_PAR_FIRST_SUCCESS && !op.scope.report;
+    return quiet ? run_quietly(&op) : run(&op);
 }

@@ -132,6 +132,57 @@ API_TEST_SCHEDULES(par_race_R9_failures_on_the_way_are_no_news, 1000)
     CHECK_EQ(after.unheard, before.unheard);
 }
 
+static int
+fail_always(size_t i, void *out, void *ctx)
+{
+    (void)out;
+    (void)ctx;
+    return -EIO - (int)i;
+}
+
+/* R5: if nobody succeeds they are: all but the first, which is returned. */
+API_TEST_SCHEDULES(par_race_R5_failures_of_a_race_that_fails_are_news, 1000)
+{
+    rn_stats before, after;
+    rn_race race = {0};
+    rn_par_options o = {.flags = RN_PAR_FIRST_SUCCESS, .limit = 1};
+    rn_stats_get(&before);
+    CHECK_EQ(rn_par_race(12, fail_always, NULL, &race, &o), -EIO);
+    rn_stats_get(&after);
+    CHECK_EQ(after.unheard, before.unheard + 11);
+}
+
+static int
+fail_at_the_end(void *arg, int outcome)
+{
+    (void)arg;
+    (void)outcome;
+    return -ENOSPC;
+}
+
+static int
+end_badly_but_one(size_t i, void *out, void *ctx)
+{
+    (void)out;
+    (void)ctx;
+    if (i == 0)
+        CHECK_EQ(rn_defer(fail_at_the_end, NULL), 0);
+    return i == 1 ? rn_yield() : 0;
+}
+
+/* R5: a deferred call that fails is news, whoever wins. */
+API_TEST_SCHEDULES(par_race_R5_a_deferred_call_is_heard, 1000)
+{
+    rn_stats before, after;
+    rn_race race = {0};
+    rn_par_options o = {.flags = RN_PAR_FIRST_SUCCESS, .limit = 1};
+    rn_stats_get(&before);
+    CHECK_EQ(rn_par_race(2, end_badly_but_one, NULL, &race, &o), 0);
+    rn_stats_get(&after);
+    CHECK_EQ(race.winner, 1);
+    CHECK_EQ(after.unheard, before.unheard + 1);
+}
+
 /* Values of those who come second are dropped; their errors do not count. */
 API_TEST_SCHEDULES(par_race_losers, 1000)
 {
