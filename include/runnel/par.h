@@ -27,10 +27,14 @@
  *
  * An item is no task: rn_task_self gives the task that runs it, which may be
  * the caller's, and runs other items, too. To cancel that task is to cancel the
- * items it runs from then on; the first that gives up cancels the operator.
+ * items it runs from then on; the first that gives up cancels the operator, but
+ * with RN_PAR_COLLECT only if the task is the caller's.
  *
  * No memory is allocated for an item; a task is used for each worker, and for
- * each item that waits. An operator on one item is little more than a call.
+ * each item that waits. Without memory for that task nothing fails: the items
+ * behind one that waits begin when an item that runs, or this one, has ended;
+ * so without memory items must not wait for those behind them. An operator on
+ * one item is little more than a call.
  */
 #ifndef RUNNEL_PAR_H
 #define RUNNEL_PAR_H

@@ -486,3 +486,45 @@ API_TEST_SCHEDULES(par_item_cancels_its_task, 1000)
     (void)!rn_scope_close(s);
     CHECK_EQ(rn_task_count(), 1);
 }
+
+struct self_cancel {
+    rn_task caller;
+    bool by_caller; /* item 2 was run by it */
+};
+
+static int
+cancel_own_or_yield(size_t i, void *ctx)
+{
+    struct self_cancel *c = ctx;
+    if (i != 2)
+        return rn_yield();
+    c->by_caller = rn_task_self().id == c->caller.id;
+    rn_task_cancel(rn_task_self());
+    return rn_yield();
+}
+
+/* R18: where all is collected, too, it is told from then on, and gives up; the
+ * others begin all the same, unless the operator is inside the task. */
+API_TEST_SCHEDULES(par_R18_item_cancels_its_task_where_all_is_collected, 1000)
+{
+    struct self_cancel c = {.caller = rn_task_self()};
+    rn_outcome outcomes[6];
+    rn_report r = RN_REPORT_INIT;
+    rn_par_options o = {
+        .outcomes = outcomes, .report = &r, .flags = RN_PAR_COLLECT};
+    CHECK_EQ(rn_par_for(6, cancel_own_or_yield, &c, &o), -ECANCELED);
+    CHECK_EQ(outcomes[2], RN_OUTCOME_CANCELLED);
+    size_t of[4] = {0};
+    for (size_t i = 0; i < 6; i++)
+        of[outcomes[i]]++;
+    CHECK_EQ(of[RN_OUTCOME_OK], r.ok);
+    CHECK_EQ(of[RN_OUTCOME_CANCELLED], r.cancelled);
+    CHECK_EQ(of[RN_OUTCOME_NOT_RUN], r.not_run);
+    CHECK_EQ(r.count, 0);
+    CHECK_EQ(rn_cancel_requested(), c.by_caller);
+    if (!c.by_caller) {
+        CHECK_EQ(r.not_run, 0);
+        CHECK_EQ(r.trigger, RN_REASON_NONE);
+    }
+    CHECK_EQ(rn_task_count(), 1);
+}
