@@ -16,7 +16,9 @@
  *
  * One that returns a negative code has failed: the others still run, and the
  * scope is told (RN_PHASE_FINALIZER). If the task had not failed by itself its
- * result is the code of the first finalizer that has.
+ * result is the code of the first finalizer that has. -ECANCELED is no failure
+ * of a finalizer, as it is none of a function: the task has given up, unless
+ * something has failed.
  */
 #ifndef RUNNEL_FINALIZER_H
 #define RUNNEL_FINALIZER_H
@@ -57,7 +59,9 @@ RN_API int rn_defer_on_cancel(rn_finalizer_fn *fn, void *arg);
  * Waits: what the three do; a cancellation point before acquire.
  * Returns: -ECANCELED, nothing called; the code of acquire, if negative; that
  * of use; that of release, if it is negative and use succeeded or gave up.
- * A failure of release after one of use is told to the scope of the task.
+ * A failure of release after one of use is told to the scope the caller has
+ * opened last, when that is closed, or to the scope of the task or item, when
+ * that ends: so that of use comes first, if it is returned there.
  * Panics: outside a task.
  */
 RN_API int rn_bracket(int (*acquire)(void *arg), int (*use)(void *arg),

@@ -60,7 +60,8 @@ typedef struct rn_failure {
     int code;       /* negative */
     void *payload;  /* what rn_fail gave with the code; or NULL */
     void (*drop)(void *payload); /* frees the payload; or NULL */
-    const void *site;            /* where it was spawned, or deferred */
+    const void *site;            /* where it was spawned, or deferred; of an
+                                    item: where the operator was called */
 } rn_failure;
 
 /* How many failures a report has room for by itself. */

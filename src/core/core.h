@@ -168,25 +168,6 @@ enum rn__task_state {
     RN__TASK_OPENED = 128 /* beside these: outer is set; home->lock */
 };
 
-/* What a task keeps for its end, last first (finalizer.c): deferred calls, and
- * what rn_fail has said. */
-enum rn__when {
-    RN__DEFER_ALWAYS,
-    RN__DEFER_ON_ERROR,
-    RN__DEFER_ON_CANCEL,
-    RN__DEFER_NEVER /* no call: the payload of a failure */
-};
-
-struct rn__defer {
-    struct rn__defer *next;
-    rn_finalizer_fn *fn;
-    void *arg; /* of fn; or the payload */
-    const void *site;
-    enum rn__when when;
-    int code;                    /* of NEVER */
-    void (*drop)(void *payload); /* of NEVER */
-};
-
 /* What a task is to its home; own use. */
 enum {
     RN__HOME_LISTED = 1,  /* in home->tasks, and in no transaction */
@@ -331,9 +312,6 @@ bool rn__task_is(const struct rn__task *task, uint64_t id);
 struct rn__task *rn__task_find(struct rn__rt *rt, uint64_t id);
 /* Take the result of an ended, locked task; frees the record and unlocks. */
 int rn__task_consume(struct rn__task *task);
-
-/* Run what the calling task has deferred. Returns its result. */
-int rn__finalize(struct rn__task *self, int outcome);
 
 /* The body of every stack: runs tasks until the runtime ends. */
 void rn__task_run(struct rn__task *task);
@@ -624,6 +602,9 @@ void rn__worker_end(struct rn__worker *worker);
 /* Make all workers leave. */
 void rn__worker_stop_all(struct rn__rt *rt);
 void rn__worker_wake_one(struct rn__rt *rt);
+/* The last one lies down until a timer at next: until when it may sleep, as
+ * many have expired since it last did. */
+rn_time rn__worker_slack(struct rn__worker *worker, rn_time next);
 /* The same for any OS thread: without a lock. */
 void rn__worker_wake_from_outside(struct rn__rt *rt);
 /* A free stack whose context waits for a task (or was never entered). */
@@ -633,9 +614,6 @@ void rn__stack_give(struct rn__worker *worker, struct rn__stack *stack);
 struct rn__stack *rn__spare_take(struct rn__rt *rt);
 void rn__spare_give(struct rn__worker *worker, struct rn__stack *stack);
 /* A busy worker has read the clock: give back a few stacks if it is time. */
-/* The last one lies down until a timer at next: until when it may sleep, as
- * many have expired since it last did. */
-rn_time rn__worker_slack(struct rn__worker *worker, rn_time next);
 void rn__spare_trim(struct rn__worker *worker);
 /* A worker without work has: give back more. Returns whether to call it again
  * after a look for work. */

@@ -79,31 +79,69 @@ run(struct rn__task *self, const struct rn__defer *d, int outcome)
     rn__count(worker, finalized);
     if (rn__unlikely(worker->clock - began >= self->rt->options.watchdog))
         rn__watchdog_slow_finalizer(self, d->site, worker->clock - began);
-    if (code < 0) {
+    if (code < 0 && code != -ECANCELED) {
         self->at_home |= RN__HOME_FAILED;
-        rn__scope_note_task(self, RN_PHASE_FINALIZER, code, d->site, true);
+        rn__scope_note_task(self, RN_PHASE_FINALIZER, code, d->site);
     } else {
         forget(self);
     }
     return code;
 }
 
+/* Of a scope the calling task has opened it is the body that failed; NULL: the
+ * task, or the item. */
+static void
+tell(struct rn__task *self, struct rn_scope *scope, const struct rn__defer *d)
+{
+    rn_failure failure = {
+        RN_INDEX_NONE, RN_PHASE_FINALIZER, d->code, d->arg, d->drop, d->site};
+    if (!scope)
+        failure.index = rn__scope_index(self, &scope);
+    rn__scope_note(self->rt, scope, &failure);
+}
+
+/* The oldest that is to be told of this scope, or of any; NULL: none. */
+static struct rn__defer *
+take_told(struct rn__task *self, const struct rn_scope *scope)
+{
+    struct rn__defer **oldest = NULL;
+    for (struct rn__defer **at = &self->defers; *at; at = &(*at)->next)
+        if ((*at)->when == RN__DEFER_TELL && (!scope || (*at)->scope == scope))
+            oldest = at;
+    struct rn__defer *d = oldest ? *oldest : NULL;
+    if (d)
+        *oldest = d->next;
+    return d;
+}
+
+void
+rn__finalizer_tell(struct rn__task *self, struct rn_scope *scope)
+{
+    struct rn__defer *d;
+    while ((d = take_told(self, scope))) {
+        tell(self, scope, d);
+        rn__free(self->rt, d);
+    }
+}
+
 int
-rn__finalize(struct rn__task *self, int outcome)
+rn__finalize(struct rn__task *self, int outcome, const void *site)
 {
     int result = outcome;
     bool shows = outcome != -ECANCELED; /* who gives up says so at the end */
     /* what it has left pushed ends here */
     self->shields = rn__shields_outside(self->scope, self);
     if (outcome < 0 && shows) {
-        rn__scope_note_task(self, RN_PHASE_TASK, outcome, self->spawn_site,
-                            true);
+        rn__scope_note_task(self, RN_PHASE_TASK, outcome, site);
         self->at_home |= RN__HOME_FAILED;
     } else {
         forget(self);
     }
     struct rn__defer *d;
-    while ((d = self->defers)) {
+    for (;;) {
+        rn__finalizer_tell(self, NULL);
+        if (!(d = self->defers))
+            return result;
         self->defers = d->next;
         int code = 0;
         if (d->when != RN__DEFER_NEVER)
@@ -114,7 +152,59 @@ rn__finalize(struct rn__task *self, int outcome)
             result = code;
         rn__free(self->rt, d);
     }
-    return result;
+}
+
+/* The scope the calling task has opened last, and not closed; NULL: none. */
+static struct rn_scope *
+opened(const struct rn__task *self)
+{
+    struct rn_scope *scope = self->scope;
+    bool is_item = self->carrier && self->carrier->scope == scope;
+    return scope == self->home || is_item ? NULL : scope;
+}
+
+/* A release has failed after use has, which its caller may tell of yet: so that
+ * use's failure comes first this one is kept until then. Without memory it is
+ * told at once. */
+static void
+tell_later(struct rn__task *self, const rn_failure *failure)
+{
+    struct rn__defer *d = rn__alloc(self->rt, sizeof *d);
+    struct rn__defer now = {.scope = opened(self),
+                            .arg = failure->payload,
+                            .site = failure->site,
+                            .when = RN__DEFER_TELL,
+                            .code = failure->code,
+                            .drop = failure->drop};
+    if (!d) {
+        tell(self, now.scope, &now);
+        return;
+    }
+    *d = now;
+    d->next = self->defers;
+    self->defers = d;
+    rn__task_touch(self);
+}
+
+/* Release after use has failed, whose payload is kept. */
+static void
+release_too(struct rn__task *self, rn_finalizer_fn *release, void *arg,
+            int used, const void *site)
+{
+    struct rn__defer *said = rn__fail_pop(self);
+    rn_shield shield = rn_shield_push();
+    rn_failure failure = {.site = site};
+    failure.code = release(arg, used);
+    rn_shield_restore(shield);
+    rn__fail_take(self, &failure);
+    if (failure.code < 0 && failure.code != -ECANCELED)
+        tell_later(self, &failure);
+    else if (failure.drop)
+        failure.drop(failure.payload);
+    if (said) {
+        said->next = self->defers;
+        self->defers = said;
+    }
 }
 
 int
@@ -134,14 +224,12 @@ rn_bracket(int (*acquire)(void *arg), int (*use)(void *arg),
     if (result < 0)
         return result;
     int used = use(arg);
+    if (used < 0 && used != -ECANCELED) {
+        release_too(self, release, arg, used, site);
+        return used;
+    }
     shield = rn_shield_push();
     result = release(arg, used);
     rn_shield_restore(shield);
-    if (result >= 0)
-        return used;
-    if (used >= 0 || used == -ECANCELED)
-        return result;
-    /* What has been said may be use's, which tells of its failure itself. */
-    rn__scope_note_task(self, RN_PHASE_FINALIZER, result, site, false);
-    return used;
+    return result < 0 ? result : used;
 }

@@ -147,9 +147,8 @@ rn__report_unheard(struct rn__rt *rt, const rn_failure *failure)
 
 /* ---- rn_fail ------------------------------------------------------------ */
 
-/* Takes out what an earlier rn_fail of the task has left. NULL: nothing. */
-static struct rn__defer *
-take(struct rn__task *self)
+struct rn__defer *
+rn__fail_pop(struct rn__task *self)
 {
     for (struct rn__defer **at = &self->defers; *at; at = &(*at)->next) {
         struct rn__defer *d = *at;
@@ -167,7 +166,7 @@ rn_fail(int code, void *payload, void (*drop_payload)(void *payload))
     struct rn__task *self = rn__self_in("rn_fail");
     if (code >= 0)
         rn__panic_at(rn__site(), "rn_fail: the code %d is not negative", code);
-    struct rn__defer *d = take(self);
+    struct rn__defer *d = rn__fail_pop(self);
     if (d && d->drop)
         d->drop(d->arg);
     if (!d)
@@ -190,7 +189,7 @@ rn_fail(int code, void *payload, void (*drop_payload)(void *payload))
 void
 rn__fail_take(struct rn__task *self, rn_failure *failure)
 {
-    struct rn__defer *d = self->defers ? take(self) : NULL;
+    struct rn__defer *d = self->defers ? rn__fail_pop(self) : NULL;
     if (!d)
         return;
     if (d->code == failure->code) {

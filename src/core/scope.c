@@ -118,20 +118,23 @@ rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
         failure->drop(failure->payload);
 }
 
-void
-rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
-                    const void *site, bool said)
+size_t
+rn__scope_index(const struct rn__task *task, struct rn_scope **scope)
 {
     const struct rn__carrier *carrier = task->carrier;
-    rn_failure failure = {carrier ? carrier->item : index_of(task),
-                          phase,
-                          code,
-                          NULL,
-                          NULL,
-                          site};
-    if (said)
-        rn__fail_take(task, &failure);
-    rn__scope_note(task->rt, carrier ? carrier->scope : task->home, &failure);
+    *scope = carrier ? carrier->scope : task->home;
+    return carrier ? carrier->item : index_of(task);
+}
+
+void
+rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
+                    const void *site)
+{
+    struct rn_scope *scope;
+    size_t index = rn__scope_index(task, &scope);
+    rn_failure failure = {index, phase, code, NULL, NULL, site};
+    rn__fail_take(task, &failure);
+    rn__scope_note(task->rt, scope, &failure);
 }
 
 static void
@@ -153,8 +156,7 @@ rn__scope_failed(struct rn__task *task, int result)
     if (gives_up && (asked || !told))
         give_up(scope);
     else if (!gives_up && !(task->at_home & RN__HOME_FAILED))
-        rn__scope_note_task(task, RN_PHASE_TASK, result, task->spawn_site,
-                            true);
+        rn__scope_note_task(task, RN_PHASE_TASK, result, task->spawn_site);
     if (asked || scope->collects || (gives_up && told))
         return;
     rn__scope_cancel_by(task->rt, scope,
@@ -542,6 +544,8 @@ rn_scope_close(rn_scope *scope)
     const void *site = rn__site();
     check_innermost(self, scope, "rn_scope_close", site);
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
+    if (rn__unlikely(self->defers != NULL))
+        rn__finalizer_tell(self, scope);
     return close_scope(self, scope, site);
 }
 
@@ -574,6 +578,8 @@ rn__scope_close(struct rn__task *self, rn_scope *scope, int body,
     rn__step(RN__SCOPE_CLOSE, &scope->object, site);
     if (body < 0)
         body_failed(self, scope, body, site);
+    if (rn__unlikely(self->defers != NULL))
+        rn__finalizer_tell(self, scope);
     rn_report *report = scope->report;
     int result = close_scope(self, scope, site);
     if (result < 0 || body <= 0)

@@ -163,10 +163,11 @@ void rn__scope_unpin(struct rn_scope *scope);
 /* Keep a failure: in the report, or as what close returns. */
 void rn__scope_note(struct rn__rt *rt, struct rn_scope *scope,
                     const rn_failure *failure);
-/* The same for a failure of the calling task; said: with what rn_fail has said
- * of it. */
+/* Of the calling task, or the item it runs: its index, and whose scope. */
+size_t rn__scope_index(const struct rn__task *task, struct rn_scope **scope);
+/* Keep its failure, with what rn_fail has said of it. */
 void rn__scope_note_task(struct rn__task *task, enum rn_phase phase, int code,
-                         const void *site, bool said);
+                         const void *site);
 /* A task is ending with this negative result: keep it, and cancel its home. */
 void rn__scope_failed(struct rn__task *task, int result);
 
@@ -192,9 +193,44 @@ bool rn__report_add(rn_report *report, const rn_failure *failure);
 void rn__report_sort(rn_report *report);
 /* No report and no result tells of it. */
 void rn__report_unheard(struct rn__rt *rt, const rn_failure *failure);
+/* Take out what rn_fail of the calling task has left. NULL: nothing. */
+struct rn__defer *rn__fail_pop(struct rn__task *self);
 /* Put into failure what the calling task has said of it by rn_fail, if its code
  * is the same; else drop it. */
 void rn__fail_take(struct rn__task *self, rn_failure *failure);
+
+/* ---- finalizers (finalizer.c) -------------------------------------------- */
+
+/* What a task keeps for its end, last first (finalizer.c): deferred calls, and
+ * what rn_fail has said. */
+enum rn__when {
+    RN__DEFER_ALWAYS,
+    RN__DEFER_ON_ERROR,
+    RN__DEFER_ON_CANCEL,
+    RN__DEFER_NEVER, /* no call: the payload of a failure */
+    RN__DEFER_TELL   /* no call: a failure of which the scope is told later */
+};
+
+struct rn__defer {
+    struct rn__defer *next;
+    union {
+        rn_finalizer_fn *fn;
+        struct rn_scope *scope; /* of TELL: that it had opened; NULL: none */
+    };
+    void *arg; /* of fn; or the payload */
+    const void *site;
+    enum rn__when when;
+    int code;                    /* of NEVER, TELL */
+    void (*drop)(void *payload); /* of NEVER, TELL */
+};
+
+/* Run what the calling task, or the item begun at site, has deferred. Returns
+ * its result. */
+int rn__finalize(struct rn__task *self, int outcome, const void *site);
+/* The calling task closes this scope: note what was to be told later. */
+void rn__finalizer_tell(struct rn__task *self, struct rn_scope *scope);
+
+/* ---- open, close, tasks ------------------------------------------------- */
 
 /* Open a zeroed scope inside the calling task's innermost one and make it the
  * innermost. Close it again: wait for its tasks, after which its error, gave_up

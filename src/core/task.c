@@ -363,7 +363,7 @@ rn__task_run(struct rn__task *task)
     if (rn__unlikely(task->scope != task->home))
         end_in_a_scope();
     if (rn__unlikely(task->defers != NULL)) {
-        result = rn__finalize(task, result);
+        result = rn__finalize(task, result, task->spawn_site);
         if (task->scope != task->home)
             end_in_a_scope();
         worker = rn__worker_self();

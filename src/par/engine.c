@@ -78,7 +78,7 @@ finalize(struct rn__carry *carry, int result, bool *noted)
     if (!self->defers)
         return result;
     self->at_home &= (uint8_t)~RN__HOME_FAILED;
-    result = rn__finalize(self, result);
+    result = rn__finalize(self, result, carry->op->site);
     *noted = self->at_home & RN__HOME_FAILED;
     self->at_home = (uint8_t)((self->at_home & ~RN__HOME_FAILED) | before);
     return result;
@@ -132,7 +132,7 @@ rn__par_ended(struct rn__carry *carry, int result)
         carry->bad += carry->weight;
     uint32_t reason = judge(carry, i, result);
     if (result < 0 && result != -ECANCELED && !noted)
-        rn__scope_note_task(self, RN_PHASE_TASK, result, op->site, true);
+        rn__scope_note_task(self, RN_PHASE_TASK, result, op->site);
     if (reason)
         cancel(op, reason, i, result);
 }

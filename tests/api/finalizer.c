@@ -345,6 +345,80 @@ RULE_TEST(finalizer_R14_bracket)
     }
 }
 
+/* Use and release fail: both are told, use first, wherever use's is. */
+static int
+bracket_and_close(void *arg)
+{
+    rn_report *r = arg;
+    struct bracket b = {.used = -EIO, .released = -ENOSPC};
+    rn_scope_options options = {.report = r};
+    rn_scope *s;
+    CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+    CHECK_EQ(rn_scope_close_with(s, bracket_it(&b)), -EIO);
+    return 0;
+}
+
+static int
+bracket_item(size_t i, void *ctx)
+{
+    struct bracket b = {.used = -EIO, .released = -ENOSPC};
+    (void)ctx;
+    return i == 0 ? bracket_it(&b) : 0;
+}
+
+static void
+check_both(rn_report *r, rn_phase phase, size_t index)
+{
+    CHECK_EQ(r->count, 2);
+    CHECK_EQ(r->status, -EIO);
+    CHECK_EQ(r->failures[0].code, -EIO);
+    CHECK_EQ(r->failures[0].phase, phase);
+    CHECK_EQ(r->failures[1].code, -ENOSPC);
+    CHECK_EQ(r->failures[1].phase, RN_PHASE_FINALIZER);
+    for (size_t i = 0; i < 2; i++)
+        CHECK_EQ(r->failures[i].index, index);
+    rn_report_fini(r);
+}
+
+RULE_TEST(finalizer_R5_bracket_tells_use_before_release)
+{
+    struct bracket b = {.used = -EIO, .released = -ENOSPC};
+    rn_report r = RN_REPORT_INIT;
+    rn_scope_options options = {.report = &r};
+    rn_scope *s;
+    CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+    go(bracket_it, &b);
+    CHECK_EQ(rn_scope_close(s), -EIO);
+    check_both(&r, RN_PHASE_TASK, 0);
+    s = open_scope(RN_NEVER);
+    go(bracket_and_close, &r);
+    CHECK_EQ(rn_scope_close(s), 0);
+    check_both(&r, RN_PHASE_BODY, RN_INDEX_NONE);
+    rn_par_options o = {.report = &r};
+    CHECK_EQ(rn_par_for(3, bracket_item, NULL, &o), -EIO);
+    check_both(&r, RN_PHASE_TASK, 0);
+}
+
+/* Use's failure goes no further: that of release is told all the same. */
+static int
+bracket_and_forget(void *arg)
+{
+    CHECK_EQ(bracket_it(arg), -EIO);
+    return 0;
+}
+
+RULE_TEST(finalizer_R5_bracket_tells_of_release_alone)
+{
+    struct bracket b = {.used = -EIO, .released = -ENOSPC};
+    rn_scope *s = open_scope(RN_NEVER);
+    go(bracket_and_forget, &b);
+    CHECK_EQ(rn_scope_close(s), -ENOSPC);
+    s = open_scope(RN_NEVER);
+    b.length = 0;
+    CHECK_EQ(bracket_it(&b), -EIO);
+    CHECK_EQ(rn_scope_close(s), -ENOSPC);
+}
+
 RULE_TEST(finalizer_R14_bracket_is_not_entered_when_cancelled)
 {
     struct bracket b = {.acquired = 0};
@@ -418,4 +492,118 @@ API_TEST_SCHEDULES(finalizer_R5_may_have_a_payload, 1000)
     CHECK_EQ(atomic_load(&drops), 2);
     rn_report_fini(&r);
     CHECK_EQ(atomic_load(&drops), 3);
+}
+
+static int
+use_says(void *arg)
+{
+    return rn_fail(-EIO, arg, count_drop);
+}
+
+static int
+release_says(void *arg, int outcome)
+{
+    CHECK_EQ(outcome, -EIO);
+    return rn_fail(-ENOSPC, arg, count_drop);
+}
+
+static int
+bracket_says(void *arg)
+{
+    return rn_bracket(NULL, use_says, release_says, arg);
+}
+
+API_TEST_SCHEDULES(finalizer_R5_bracket_keeps_both_payloads, 1000)
+{
+    atomic_int drops = 0;
+    rn_report r = RN_REPORT_INIT;
+    rn_scope_options options = {.report = &r};
+    rn_scope *s;
+    CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+    go(bracket_says, &drops);
+    CHECK_EQ(rn_scope_close(s), -EIO);
+    CHECK_EQ(r.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        CHECK(r.failures[i].payload == &drops);
+    CHECK_EQ(atomic_load(&drops), 0);
+    rn_report_fini(&r);
+    CHECK_EQ(atomic_load(&drops), 2);
+}
+
+/* ---- one that gives up --------------------------------------------------- */
+
+static int
+cancelled_code(void *arg, int outcome)
+{
+    (void)arg;
+    (void)outcome;
+    return -ECANCELED;
+}
+
+static int
+defer_cancelled_code(void *arg)
+{
+    CHECK_EQ(rn_defer(cancelled_code, NULL), 0);
+    return *(int *)arg;
+}
+
+static int
+defer_in_item(size_t i, void *ctx)
+{
+    (void)i;
+    return defer_cancelled_code(ctx);
+}
+
+static int
+fail_with(void *arg)
+{
+    return *(int *)arg;
+}
+
+/* -ECANCELED of a finalizer is no error: the task has given up. */
+RULE_TEST(finalizer_R14_may_give_up)
+{
+    int results[] = {3, -EIO, -ECANCELED};
+    for (size_t i = 0; i < 3; i++) {
+        rn_report r = RN_REPORT_INIT;
+        rn_scope_options options = {.report = &r};
+        rn_scope *s;
+        bool error = results[i] == -EIO;
+        int expected = error ? -EIO : -ECANCELED;
+        CHECK_EQ(rn_scope_open_with(&options, &s), 0);
+        go(defer_cancelled_code, &results[i]);
+        CHECK_EQ(rn_scope_close(s), expected);
+        CHECK_EQ(r.count, error);
+        CHECK_EQ(r.cancelled, !error);
+        CHECK_EQ(r.trigger, error ? RN_REASON_SIBLING : RN_REASON_SELF);
+        rn_par_options o = {.report = &r};
+        CHECK_EQ(rn_par_for(1, defer_in_item, &results[i], &o), expected);
+        CHECK_EQ(r.count, error);
+        CHECK_EQ(r.cancelled, !error);
+        rn_report_fini(&r);
+        int e = rn_bracket(NULL, fail_with, cancelled_code, &results[i]);
+        CHECK_EQ(e, expected);
+    }
+}
+
+/* The failure of an item names the operator's place, whether it has deferred
+ * something or not, and whoever runs it. */
+static int
+fail_both_ways(size_t i, void *ctx)
+{
+    if (i % 2)
+        CHECK_EQ(rn_defer(always, ctx), 0);
+    return -EIO;
+}
+
+API_TEST_SCHEDULES(finalizer_R5_items_fail_at_one_site, 100)
+{
+    struct log log = {.result = -EIO};
+    rn_report r = RN_REPORT_INIT;
+    rn_par_options o = {.report = &r, .flags = RN_PAR_COLLECT, .limit = 1};
+    CHECK_EQ(rn_par_for(4, fail_both_ways, &log, &o), -EIO);
+    CHECK_EQ(r.count, 4);
+    for (size_t i = 1; i < 4; i++)
+        CHECK(r.failures[i].site == r.failures[0].site);
+    rn_report_fini(&r);
 }

@@ -79,6 +79,7 @@
 #define rn__scope_enter_slow modelled_scope_enter_slow
 #define rn__scope_note modelled_scope_note
 #define rn__scope_note_task modelled_scope_note_task
+#define rn__scope_index modelled_scope_index
 #define rn__scope_reserve modelled_scope_reserve
 #define rn_scope_close_with modelled_public_scope_close_with
 #define rn_scope_open_with modelled_public_scope_open_with
@@ -130,8 +131,8 @@
 #define rn__worker_begin modelled_worker_begin
 #define rn__worker_end modelled_worker_end
 #define rn__worker_find modelled_worker_find
-#define rn__worker_stop_all modelled_worker_stop_all
 #define rn__worker_slack modelled_worker_slack
+#define rn__worker_stop_all modelled_worker_stop_all
 #define rn__worker_wake_from_outside modelled_worker_wake_from_outside
 #define rn__worker_wake_one modelled_worker_wake_one
 

@@ -14,7 +14,7 @@ static void task_free(struct rn__task *task);
 #define rn__task_free(task) task_free(task)
 #undef rn__sched_offer
 #define rn__sched_offer(task) rn__sched_ready(task)
-#define rn__finalize(self, result) ((void)(self), (result))
+#define rn__finalize(self, result, site) ((void)(self), (void)(site), (result))
 
 #include "par/engine.c"
 
