@@ -291,6 +291,72 @@ MODEL(cancel_of_one_task_that_opens_a_scope, .setup = setup_open,
           {"the lock of home excludes nobody", MODEL_SPLIT, "home.lock", NULL},
       });
 
+/* Two, one in the other, while all of home is cancelled as well: the innermost
+ * sees it, and home keeps both marks. */
+static struct rn_scope innermost;
+
+static void
+setup_nested(void)
+{
+    setup_open();
+    memset(&innermost, 0, sizeof innermost);
+    model_place("innermost.cancelled", -1, &innermost.cancelled,
+                sizeof innermost.cancelled);
+    model_place("inner.lock", -1, &inner.lock.held, sizeof inner.lock.held);
+    model_place("innermost.lock", -1, &innermost.lock.held,
+                sizeof innermost.lock.held);
+}
+
+static void
+open_in(struct rn__task *self, struct rn_scope *scope)
+{
+    rn__scope_init(scope, self->scope, self);
+    link_below(scope, self->scope, self);
+    self->scope = scope;
+}
+
+static void
+close_again(struct rn__task *self)
+{
+    struct rn_scope *scope = self->scope;
+    unlink_from(scope->parent, scope, self);
+    self->scope = scope->parent;
+}
+
+static void
+nested_opener(void)
+{
+    struct rn__task *self = machine_self();
+    open_in(self, &inner);
+    open_in(self, &innermost);
+    rn__wait_open(self, RN__SLEEP, NULL, NULL, true);
+    model_check(rn__wait_park(self, RN_NEVER) == -ECANCELED);
+    model_check(rn__scope_reason(&innermost) == RN__CANCEL_PARENT);
+    close_again(self);
+    model_check(rn__scope_reason(&inner) == RN__CANCEL_PARENT);
+    close_again(self);
+    model_check(rn__cancel_check(self) == -ECANCELED);
+}
+
+static void
+check_nested(void)
+{
+    machine_check();
+    model_check(machine.root.cancelled == (RN__CANCEL_USER | RN__CANCEL_SOME));
+    model_check(machine_tasks[0].told == RN__CANCEL_USER);
+}
+
+MODEL(cancel_of_one_task_and_of_all, .setup = setup_nested,
+      .check = check_nested, .threads = {nested_opener, teller, canceller},
+      .bound = 2,
+      .breaks = {
+          {"no heavy fence", MODEL_NO_HEAVY, NULL, NULL},
+          {"cancels exclude nobody", MODEL_SPLIT, "cancel_lock", NULL},
+          {"the lock of home excludes nobody", MODEL_SPLIT, "home.lock", NULL},
+          {"the lock of a scope excludes nobody", MODEL_SPLIT, "inner.lock",
+           NULL},
+      });
+
 /* ---- inside a shield ------------------------------------------------------
  * A cancel outside ends no wait in a scope that was opened inside a shield; one
  * of that scope does. */

@@ -72,6 +72,9 @@
 
 /* core/hold.c */
 #define rn__hold_end modelled_hold_end
+#define rn_scope_handle_go modelled_public_scope_handle_go
+#define rn_scope_handle_release modelled_public_scope_handle_release
+#define rn_scope_hold modelled_public_scope_hold
 
 /* core/scope.c */
 #define rn__scope_admit modelled_scope_admit
