@@ -4,12 +4,16 @@
  * last touch: a caller that sees it without the lock may free the object. So
  * the lock, too, is given up by that store: word is BUSY while somebody is at
  * the queue.
+ *
+ * Done is two words: QUIET, if nobody wants to be told of steps, so that a call
+ * need not look whether somebody does; else DONE. What was QUIET before a
+ * simulated run begins changes no more, so a call of it is no step of that.
  */
 #include <runnel/waitgroup.h>
 
 #include "core/core.h"
 
-enum { NEW, BUSY, RUNNING, DONE };
+enum { NEW, BUSY, RUNNING, DONE, QUIET };
 
 struct once {
     struct rn__object object; /* holder: who runs the function */
@@ -26,7 +30,7 @@ enter(struct once *o)
     for (int spins = 0;; spins++) {
         /* acquire: what fn did; partners with leave */
         uint32_t word = atomic_load_explicit(&o->word, memory_order_acquire);
-        if (word == DONE)
+        if (word >= DONE)
             return DONE;
         if (word != BUSY && atomic_compare_exchange_weak_explicit(
                                 &o->word, &word, BUSY, memory_order_acquire,
@@ -58,7 +62,9 @@ run(struct once *o, struct rn__task *self, void (*fn)(void *), void *arg)
     enter(o);
     atomic_store_explicit(&o->object.holder, 0, memory_order_relaxed);
     rn__wait_claim_all(&o->queue, 0, &woken);
-    leave(o, DONE);
+    /* relaxed: see rn__step */
+    uint32_t env = atomic_load_explicit(&rn__env_count, memory_order_relaxed);
+    leave(o, env ? DONE : QUIET);
     rn__fire_all(&woken);
 }
 
@@ -75,15 +81,6 @@ wait(struct once *o, struct rn__task *self, const void *site, rn_time deadline)
         leave(o, RUNNING);
     }
     return result;
-}
-
-/* Done, and nobody wants to be told that it is asked: the way it mostly is. */
-static inline bool
-is_done(const struct once *o)
-{
-    /* relaxed: see rn__step; acquire: what fn did, partners with leave */
-    return !atomic_load_explicit(&rn__env_count, memory_order_relaxed) &&
-           atomic_load_explicit(&o->word, memory_order_acquire) == DONE;
 }
 
 __attribute__((noinline)) static int
@@ -118,7 +115,9 @@ int
 rn_once_do(rn_once *once, void (*fn)(void *arg), void *arg, rn_time deadline)
 {
     struct once *o = (struct once *)(void *)once;
-    return rn__likely(once && is_done(o))
-               ? 0
-               : do_slowly(o, fn, arg, deadline, rn__site());
+    /* acquire: what fn did; partners with leave */
+    if (rn__likely(once && atomic_load_explicit(&o->word,
+                                                memory_order_acquire) == QUIET))
+        return 0;
+    return do_slowly(o, fn, arg, deadline, rn__site());
 }

@@ -72,7 +72,7 @@ check(void)
 {
     machine_check();
     model_check(data == 1);
-    model_check(insides()->word == DONE);
+    model_check(insides()->word == QUIET);
     model_check(rn__list_empty(&insides()->queue));
 }
 
