@@ -203,7 +203,30 @@ rn__add(_Atomic uint32_t *at, uint32_t value)
     return sum;
 }
 
-/* The same for 64 bits. */
+/* Add, wrapping, unless the sum has one of these bits; returns whether it was
+ * added. Acquire, release; if not, nothing. */
+static inline bool
+rn__add_unless(_Atomic uint32_t *at, uint32_t value, uint32_t bits)
+{
+    uint32_t old;
+    if (rn__unlikely(!rn__window_enter())) {
+        old = atomic_load_explicit(at, memory_order_relaxed);
+        do
+            if ((old + value) & bits)
+                return false;
+        while (!atomic_compare_exchange_weak_explicit(
+            at, &old, old + value, memory_order_acq_rel, memory_order_relaxed));
+        return true;
+    }
+    old = atomic_load_explicit(at, memory_order_acquire);
+    bool added = !((old + value) & bits);
+    if (added)
+        atomic_store_explicit(at, old + value, memory_order_release);
+    rn__window_leave();
+    return added;
+}
+
+/* As rn__cas, for 64 bits. */
 static inline bool
 rn__cas64(_Atomic uint64_t *at, uint64_t *expected, uint64_t value)
 {

@@ -110,12 +110,8 @@ let_writer_in(struct rwmutex *m, struct rn__list *woken)
 static bool
 try_read(struct rwmutex *m)
 {
-    uint32_t word = atomic_load_explicit(&m->word, memory_order_relaxed);
-    while (!(word & (FLAGS | FULL)))
-        /* acquire: partners with the release of a writer */
-        if (rn__likely(rn__cas(&m->word, &word, word + READER)))
-            return true;
-    return false;
+    /* acquire: partners with the release of a writer */
+    return rn__add_unless(&m->word, READER, FLAGS | FULL);
 }
 
 static bool
@@ -257,12 +253,9 @@ rn_rwmutex_read_unlock(rn_rwmutex *mutex)
     rn__need(mutex, "rn_rwmutex_read_unlock", site);
     struct rwmutex *m = inner(mutex);
     rn__step(RN__RUNLOCK, &m->object, site);
-    uint32_t word = atomic_load_explicit(&m->word, memory_order_relaxed);
-    while (!(word & FLAGS) && word >= READER)
-        /* release: our reads, for the next writer */
-        if (rn__likely(rn__cas(&m->word, &word, word - READER)))
-            return;
-    read_unlock_slow(m, site);
+    /* release: our reads, for the next writer. Without readers FULL is set. */
+    if (rn__unlikely(!rn__add_unless(&m->word, 0u - READER, FLAGS | FULL)))
+        read_unlock_slow(m, site);
 }
 
 int
