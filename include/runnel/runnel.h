@@ -11,6 +11,7 @@
 #include <runnel/finalizer.h>
 #include <runnel/future.h>
 #include <runnel/hold.h>
+#include <runnel/lin.h>
 #include <runnel/mutex.h>
 #include <runnel/par.h>
 #include <runnel/report.h>

@@ -85,6 +85,8 @@
     X(PAR, "start", "par")                 \
     X(PAR_TAKE, "take items", "par")       \
     X(PAR_FAIL, "item fails", "par")       \
+    X(LIN_CALL, "call in", "history")      \
+    X(LIN_END, "return in", "history")     \
     X(ANNOTATE_FIRST, "", "")              \
     X(BLOCK, "blocked", "")                \
     X(CAS_FAILED, "unchanged", "atomic")   \

@@ -7,6 +7,7 @@ Without a command: what there is.
     check    search a program's schedules for bugs
     replay   repeat one schedule of a program
     trace    print a trace file
+    lin      judge a history of operations: is it linearizable?
     doctor   show what this machine offers and lacks
     help     explain a command: runnel help COMMAND
   
@@ -22,13 +23,14 @@ Without a command: what there is.
 
 Each command explains itself.
 
-  $ for c in run check replay trace doctor; do runnel help $c | sed -n 2p; done
+  $ for c in run check replay trace lin doctor; do runnel help $c | sed -n 2p; done
     runnel run - run a program for real and print its statistics
     runnel check - search a program's schedules for bugs
     runnel replay - repeat one schedule of a program
     runnel trace - print a trace file
+    runnel lin - is a recorded history linearizable?
     runnel doctor - show what this machine offers and lacks
-  $ for c in run check replay trace doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
+  $ for c in run check replay trace lin doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
   $ runnel help check
   NAME
     runnel check - search a program's schedules for bugs
