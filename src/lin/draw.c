@@ -23,9 +23,12 @@ print_span(const rn_lin_history *history, const rn_lin_op *op, FILE *out)
             fprintf(out, "-%" PRId64, op->returned);
         return;
     }
-    fprintf(out, "%.9g", (double)op->called / 1e9);
+    /* Since the first call: the clock's own zero says nothing for real. */
+    const struct rn__lin_record *first = rn__lin_log_at(&history->records, 0);
+    rn_time zero = first->op.called;
+    fprintf(out, "%.9g", (double)(op->called - zero) / 1e9);
     if (op->returned >= 0)
-        fprintf(out, " - %.9g", (double)op->returned / 1e9);
+        fprintf(out, " - %.9g", (double)(op->returned - zero) / 1e9);
     fputs(" s", out);
 }
 

@@ -17,7 +17,8 @@ enum {
     FALLBACK = 6,  /* the same of one that proves nothing */
     STATES = 256,  /* most to begin in */
     STEPS = 50000, /* for one window */
-    STEPS_ALL = 400000
+    STEPS_ALL = 400000,
+    COMPARES = 20000000 /* of states, to tell them apart */
 };
 #define BYTES ((size_t)128 << 20)
 
@@ -30,13 +31,15 @@ struct states {
 static bool
 collect(const struct rn__lin_search *s, struct states *states)
 {
+    uint64_t compares = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const void *state = rn__lin_config_state(rn__lin_config_at(s, i));
         uint32_t k = 0;
         while (k < states->count &&
                !rn__lin_state_equal(s->model, states->list[k], state))
             k++;
-        if (k == STATES)
+        compares += k;
+        if (k == STATES || compares > COMPARES)
             return false;
         if (k == states->count)
             states->list[states->count++] = state;
