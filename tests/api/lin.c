@@ -134,6 +134,71 @@ API_TEST_SCHEDULES(lin_records_of_many_tasks_are_all_there, 20)
     rn_lin_history_free(c.history);
 }
 
+/* A history from outside of the simulator outlives its schedules. */
+static int
+write_once(void *arg)
+{
+    rn_lin_history *h = arg;
+    for (int i = 0; i < 100; i++) {
+        rn_lin_op op = {.f = RN_LIN_WRITE, .arg = i};
+        op.arg = rn_lin_text(h, "a text", 6);
+        int64_t id = rn_lin_call(h, &op);
+        CHECK_GE(id, 0);
+        rn_lin_return(h, id, RN_LIN_NIL);
+    }
+    return 0;
+}
+
+TEST(lin_history_outlives_schedules)
+{
+    rn_lin_history *h = new_history();
+    rn_sim_options options = {.schedules = 20};
+    rn_sim_report r;
+    CHECK_EQ(rn_sim_explore(&options, write_once, h, &r), 0);
+    CHECK_EQ(r.verdict, RN_SIM_PASS);
+    rn_sim_report_fini(&r);
+    CHECK_EQ(rn_lin_history_count(h), 2000);
+    CHECK_EQ(verdict_of(h, "register"), RN_LIN_OK);
+    rn_lin_history_free(h);
+}
+
+/* Each allocation of a schedule fails in turn: an error code, or all is well.
+ */
+static int
+record_a_few(void *arg)
+{
+    rn_lin_history *h;
+    rn_lin_report r;
+    (void)arg;
+    int e = rn_lin_history_new(&h);
+    if (e < 0)
+        CHECK_EQ(e, -ENOMEM);
+    if (e < 0)
+        return 0;
+    int64_t id = rn_lin_call(h, &(rn_lin_op){.f = RN_LIN_READ});
+    rn_lin_return(h, id, rn_lin_text(h, "abc", 3));
+    e = rn_lin_check(h, rn_lin_model_find("register"), NULL, &r);
+    CHECK(e == -ENOMEM || (e == 0 && r.verdict == RN_LIN_BAD && r.text));
+    rn_lin_report_fini(&r);
+    rn_lin_history_free(h);
+    return e == 0;
+}
+
+TEST(lin_says_when_memory_is_short)
+{
+    int passed = 0;
+    for (uint64_t n = 1; n < 12; n++) {
+        rn_sim_options options = {.schedules = 1, .fail_alloc = n};
+        rn_sim_report r;
+        CHECK_EQ(rn_sim_explore(&options, record_a_few, NULL, &r), 0);
+        /* FAILED: it was an allocation of the runtime, before main. */
+        CHECK(r.verdict == RN_SIM_PASS || r.verdict == RN_SIM_FAILED);
+        passed += r.verdict == RN_SIM_PASS;
+        rn_sim_report_fini(&r);
+    }
+    CHECK_GT(passed, 5);
+}
+
 /* ---- outcomes ----------------------------------------------------------- */
 
 static int64_t
