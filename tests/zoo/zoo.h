@@ -1,7 +1,8 @@
 /* zoo.h - what the kernels of the zoo share.
  *
  * A kernel is a small program with one known bug. Without an argument it runs
- * the bug, with the argument `fixed` the repaired twin. Its state is a struct
+ * the bug, with the argument `fixed` the repaired twin. A kernel that comes in
+ * several sizes takes the size before that. Its state is a struct
  * in main's frame that begins with a struct zoo; the main task sets it up
  * anew, so a kernel can also be run many times in one process.
  *
@@ -15,6 +16,7 @@
 #include <runnel/runnel.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The most channels a kernel keeps until its end. */
@@ -25,6 +27,7 @@
 /* What every kernel has; the first member of its state. */
 struct zoo {
     bool fixed;                /* run the twin */
+    int size;                  /* of a kernel that comes in several sizes */
     size_t chan_count;         /* channels in use */
     rn_chan *chans[ZOO_CHANS]; /* freed after the run: tasks may outlive main */
 };
@@ -51,22 +54,44 @@ zoo_chan(struct zoo *zoo, size_t elem_bytes, size_t capacity)
     return chan;
 }
 
-/* The whole of a kernel's main: read the argument, run, clean up. */
+/* The one of sizes (0 ends them) that a word names; 0: none. */
 static inline int
-zoo_main(int argc, char **argv, rn_task_fn *kernel, struct zoo *zoo)
+zoo_size(const int *sizes, const char *word)
 {
-    int result;
+    while (*sizes != 0 && *sizes != atoi(word))
+        sizes++;
+    return *sizes;
+}
 
-    zoo->fixed = argc == 2 && strcmp(argv[1], "fixed") == 0;
+/* The whole of the main of a kernel that comes in several sizes: read the
+ * arguments, run, clean up. sizes: ends with 0; the first is the default. */
+static inline int
+zoo_main_sized(int argc, char **argv, rn_task_fn *kernel, struct zoo *zoo,
+               const int *sizes)
+{
+    int next = 1, result;
+
     zoo->chan_count = 0;
-    if (argc > 2 || (argc == 2 && !zoo->fixed)) {
-        fprintf(stderr, "usage: %s [fixed]\n", argv[0]);
+    zoo->size = sizes[0];
+    if (next < argc && sizes[0] != 0 && zoo_size(sizes, argv[next]) != 0)
+        zoo->size = zoo_size(sizes, argv[next++]);
+    zoo->fixed = next < argc && strcmp(argv[next], "fixed") == 0;
+    if (next + zoo->fixed < argc) {
+        fprintf(stderr, "usage: %s%s [fixed]\n", argv[0],
+                sizes[0] != 0 ? " [SIZE]" : "");
         return 2;
     }
     result = rn_run(NULL, kernel, zoo);
     while (zoo->chan_count > 0)
         rn_chan_unref(zoo->chans[--zoo->chan_count]);
     return result < 0;
+}
+
+/* The whole of the main of any other kernel. */
+static inline int
+zoo_main(int argc, char **argv, rn_task_fn *kernel, struct zoo *zoo)
+{
+    return zoo_main_sized(argc, argv, kernel, zoo, (const int[]){0});
 }
 
 #endif
