@@ -55,6 +55,8 @@ keep_fork(struct rn__world *world, const struct rn__fork *fork)
     uint32_t self = fork->self < fork->n ? fork->self : RN__FORKED_NOBODY;
     world->forked[i].n = fork->n;
     world->forked[i].self = self & RN__FORKED_NOBODY;
+    world->forked[i].idle = fork->steps && fork->self < fork->n &&
+                            rn__is_idle(fork->steps[fork->self]);
     world->forked[i].data = fork->data;
 }
 
@@ -128,6 +130,8 @@ rn__pend_begin(struct rn__world *world, const struct rn__task *task,
         .task = number,
         .kind = RN__BEGIN,
         .site = task->spawn_site,
+        .parent = parent,
+        .run = world->run_number,
         .lineage = rn__mix64(parent + nth * 0x9e3779b97f4a7c15u),
     };
 }
@@ -154,7 +158,7 @@ gather(struct rn__world *world, const struct rn__candidates *c,
         world->fork_steps = larger;
         world->fork_room = room;
     }
-    const struct rn__pending **at = world->fork_steps;
+    struct rn__pending **at = world->fork_steps;
     if (c->self && !c->last)
         *at++ = &world->pending[rn__task_number(c->self)];
     for (size_t i = 0; i < world->ready_count; i++)

@@ -2,6 +2,7 @@
 #ifndef RN_CHOOSE_H
 #define RN_CHOOSE_H
 
+#include "sim/fair.h"
 #include "sim/sim.h"
 
 /* Who may go on next: those ready, then timers; self, if there is one, before
@@ -35,6 +36,9 @@ rn__pend(struct rn__world *world, uint32_t task, enum rn__kind kind,
     p->site = site;
     p->address = object;
     p->mark = 0;
+    p->idle = rn__idle_after(p->idle, kind);
+    if (world->watch && rn__is_watched(world, p))
+        p->seen++;
 }
 
 #endif

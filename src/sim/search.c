@@ -41,8 +41,8 @@ rn__search_open(struct rn__searcher *s, const rn_sim_options *options,
     uint32_t param;
     /* A token of a seed is of a random walk, whatever found it. */
     const char *text = options->token ? NULL : options->strategy;
-    int error = rn__strategy_find(text, single ? "random" : "random", &strategy,
-                                  &param, why);
+    int error = rn__strategy_find(text, single ? "random" : "portfolio",
+                                  &strategy, &param, why);
     return error ? error : rn__searcher_open(s, strategy, param, options->seed);
 }
 

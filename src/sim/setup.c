@@ -100,10 +100,8 @@ unmap(void *memory, size_t bytes)
 static void
 end_search(struct rn__world *world)
 {
-    for (int i = 0; i < RN__STRATEGIES_MAX; i++) {
-        free(world->states[i].memory);
-        world->states[i] = (struct rn__state){NULL, 0};
-    }
+    rn__strategy_leave(world);
+    memset(world->states, 0, sizeof world->states);
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;
@@ -126,6 +124,7 @@ unmake(struct rn__world *world)
     free(world->words.list);
     free(world->ready);
     free(world->pending);
+    free(world->addresses);
     free(world->fork_steps);
     free(world);
 }
@@ -169,6 +168,9 @@ forget(struct rn__world *world)
     world->ready_room = old.ready_room;
     world->pending = old.pending;
     world->pending_room = old.pending_room;
+    world->run_number = old.run_number; /* or what pends would look new */
+    world->addresses = old.addresses;
+    world->address_room = old.address_room;
     world->fork_steps = old.fork_steps;
     world->fork_room = old.fork_room;
     world->forked = old.forked;

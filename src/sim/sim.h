@@ -35,6 +35,8 @@ struct rn__mirror {
     size_t *count; /* SIZE_MAX: there were more than room */
 };
 
+#define RN__WATCH_ALL ((const void *)1)
+
 struct rn__world {
     rn_sim_options options; /* defaults filled in */
     struct rn__rt rt;
@@ -62,8 +64,13 @@ struct rn__world {
      * runs. timers: the same for those that are due. */
     struct rn__pending *pending;
     size_t pending_room;
+    uint32_t run_number; /* of the schedule, so that old ones can be told */
+    /* Object whose operations a task's seen counts; RN__WATCH_ALL, NULL. */
+    const void *watch;
+    const void **addresses; /* of objects, by number, in this schedule */
+    size_t address_room;
     struct rn__pending timers[RN__SIM_CANDIDATES];
-    const struct rn__pending **fork_steps;
+    struct rn__pending **fork_steps;
     size_t fork_room; /* of it */
     rn_time now;
     uint64_t steps, instant_steps;

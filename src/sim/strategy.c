@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const struct rn__strategy *const table[] = {
-    &rn__strategy_random,
-    &rn__strategy_default,
+    &rn__strategy_portfolio, &rn__strategy_random,     &rn__strategy_pct,
+    &rn__strategy_pos,       &rn__strategy_surw,       &rn__strategy_dfs,
+    &rn__strategy_delay,     &rn__strategy_preemption, &rn__strategy_default,
 };
 
 enum { COUNT = sizeof table / sizeof *table };
@@ -149,6 +150,8 @@ rn__searcher_learn(struct rn__searcher *s, const struct rn__plan *plan,
 {
     if (s->strategy->learn)
         s->strategy->learn(s, plan, log);
+    if (plan->owned)
+        free(plan->words.list);
 }
 
 /* ---- the world's side --------------------------------------------------- */
@@ -169,6 +172,17 @@ rn__strategy_state(struct rn__world *world, size_t bytes)
     state->memory = memory;
     state->bytes = bytes;
     return memory;
+}
+
+void
+rn__strategy_leave(struct rn__world *world)
+{
+    for (uint32_t i = 0; i < COUNT; i++) {
+        void *memory = world->states[i].memory;
+        if (memory && table[i]->leave)
+            table[i]->leave(memory);
+        free(memory);
+    }
 }
 
 bool

@@ -55,8 +55,12 @@ struct rn__pending {
     const void *address; /* of the object; NULL: none */
     uint64_t lineage;    /* names the task in every schedule: who its ancestors
                             are, and the how manieth child of each */
+    uint64_t parent;     /* lineage of its parent; 0: none */
     uint32_t children;   /* it has had */
-    uint64_t mark;       /* the strategy's; 0 whenever something else pends */
+    uint32_t run;        /* world->run_number when it became ready first */
+    uint32_t idle;       /* steps without effect in a row, see fair.h */
+    uint32_t seen; /* steps of interest it has announced, see world->watch */
+    uint64_t mark; /* the strategy's; 0 whenever something else pends */
 };
 
 /* A choice that the plan leaves open. */
@@ -66,17 +70,18 @@ struct rn__fork {
                       are no pending steps */
     uint32_t self; /* which candidate is the task that is about to go on by
                       itself; n: none is */
-    const struct rn__pending *const *steps; /* n; NULL unless asked for */
+    struct rn__pending *const *steps; /* n; NULL unless asked for */
 };
 
 /* The same, as a log tells it. */
 struct rn__forked {
     uint32_t n;
-    uint32_t self : 31; /* RN__FORKED_NOBODY: none */
+    uint32_t self : 30; /* RN__FORKED_NOBODY: none */
+    uint32_t idle : 1;  /* self is idle (fair.h), and the strategy looks */
     uint32_t data : 1;
 };
 
-#define RN__FORKED_NOBODY 0x7fffffffu
+#define RN__FORKED_NOBODY 0x3fffffffu
 
 /* What a schedule is to be. */
 struct rn__plan {
@@ -86,6 +91,8 @@ struct rn__plan {
     uint64_t seed;                       /* of it */
     struct rn__choices prefix;           /* the first choices */
     struct rn__words words;              /* from the searcher's side */
+    uint32_t slot;                       /* the strategy's */
+    bool owned;                          /* words are freed once it is learnt */
 };
 
 /* What it was. */
@@ -145,6 +152,8 @@ struct rn__strategy {
     uint32_t (*pick)(struct rn__world *world, const struct rn__fork *fork);
     /* The schedule is over; may append to world->words. NULL: no matter. */
     void (*end)(struct rn__world *world);
+    /* Free what its memory in a world holds. NULL: nothing. */
+    void (*leave)(void *state);
 };
 
 /* A strategy by its text, "NAME" or "NAME:NUMBER"; NULL text: default_name. 0,
@@ -175,6 +184,8 @@ void rn__searcher_learn(struct rn__searcher *s, const struct rn__plan *plan,
  * schedule, at first zeroed; at least so many bytes (it may move when it
  * grows). NULL: out of memory. */
 void *rn__strategy_state(struct rn__world *world, size_t bytes);
+/* Free all of them. */
+void rn__strategy_leave(struct rn__world *world);
 /* Append; false: out of memory. */
 bool rn__choices_add(struct rn__choices *choices, uint32_t choice);
 bool rn__words_add(struct rn__words *words, uint64_t word);
@@ -186,5 +197,12 @@ uint32_t rn__world_below(struct rn__world *world, uint32_t n);
 
 extern const struct rn__strategy rn__strategy_default; /* walk.c */
 extern const struct rn__strategy rn__strategy_random;
+extern const struct rn__strategy rn__strategy_pct;
+extern const struct rn__strategy rn__strategy_pos;
+extern const struct rn__strategy rn__strategy_surw;
+extern const struct rn__strategy rn__strategy_portfolio;
+extern const struct rn__strategy rn__strategy_dfs; /* tree.c */
+extern const struct rn__strategy rn__strategy_preemption;
+extern const struct rn__strategy rn__strategy_delay;
 
 #endif

@@ -82,11 +82,27 @@ current_number(struct rn__world *world)
     return self ? rn__task_number(self) : 0;
 }
 
+static void
+keep_address(struct rn__world *world, uint32_t number, const void *address)
+{
+    if (number >= world->address_room) {
+        size_t room = 2 * world->address_room + 64;
+        const void **larger = realloc(world->addresses, room * sizeof *larger);
+        if (!larger)
+            abort();
+        world->addresses = larger;
+        world->address_room = room;
+    }
+    world->addresses[number] = address;
+}
+
 static uint32_t
 number(struct rn__rt *rt, struct rn__object *object)
 {
-    if (object->id >> 32 != rt->epoch)
+    if (object->id >> 32 != rt->epoch) {
         object->id = (uint64_t)rt->epoch << 32 | ++rt->objects;
+        keep_address(world_of(rt), rt->objects, object);
+    }
     return (uint32_t)object->id;
 }
 
@@ -448,6 +464,8 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     world->plan = plan;
     world->prng = plan->seed;
     world->words.count = 0;
+    world->watch = NULL;
+    world->run_number++;
     world->choices.count = 0;
     world->diverged = 0;
     world->rt.objects = world->rt.task_numbers = 0;
