@@ -57,7 +57,8 @@ rn__is_long(const struct rn__world *world)
     return world->instant_steps > RN__FAIR_STEPS;
 }
 
-/* Operations on an object that tasks share. */
+/* Operations whose order on an object is worth a search: not those on tasks and
+ * scopes, and what gives back a lock follows what has taken it. */
 static inline bool
 rn__is_shared(enum rn__kind kind)
 {
@@ -69,6 +70,10 @@ rn__is_shared(enum rn__kind kind)
     case RN__TASK_MOVE:
     case RN__PAR:
     case RN__PAR_TAKE:
+    case RN__UNLOCK:
+    case RN__RUNLOCK:
+    case RN__WUNLOCK:
+    case RN__GIVE_BACK:
         return false;
     default:
         return true;

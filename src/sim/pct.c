@@ -9,6 +9,8 @@
  * no other task a change of priorities has no effect before the next choice. k
  * is the most seen in earlier schedules.
  */
+#include "sim/strategy.h"
+
 #include "sim/fair.h"
 #include "sim/learn.h"
 

@@ -10,10 +10,9 @@ static const struct member {
     const struct rn__strategy *strategy;
     uint32_t param;
 } turns[] = {
-    {&rn__strategy_surw, 0},
-    {&rn__strategy_pos, 0},
-    {&rn__strategy_surw, 0},
-    {&rn__strategy_pct, 3},
+    {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0},
+    {&rn__strategy_pos, 0},  {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0},
+    {&rn__strategy_surw, 0}, {&rn__strategy_pct, 3},
 };
 
 enum { TURNS = sizeof turns / sizeof *turns, MEMBERS = 4 };

@@ -2,6 +2,8 @@
  * the highest goes first, and what conflicts with it draws anew (Yuan, Yang
  * and Gu, "Partial order aware concurrency sampling", 2018).
  */
+#include "sim/strategy.h"
+
 #include "sim/fair.h"
 
 /* Of the world's side. */

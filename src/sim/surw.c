@@ -1,5 +1,5 @@
-/* sim/surw.c - selectively uniform random walk: one shared object is picked, and
- * its operations happen in an order that is uniform over all orders of them;
+/* sim/surw.c - selectively uniform random walk: one shared object is picked, its
+ * operations happen in an order that is uniform over all orders of them;
  * the rest is a random walk (Zhao, Wolff, Mathur and Roychoudhury, "Selectively
  * uniform concurrency testing", 2025).
  *
@@ -9,11 +9,12 @@
  * object. How many operations there are is learnt from earlier schedules; each
  * schedule picks its object at random, or all of them.
  */
-#include "sim/surw.h"
+#include "sim/strategy.h"
 
 #include "base/prng.h"
 #include "sim/fair.h"
 #include "sim/learn.h"
+#include "sim/surw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,8 @@ plan(struct rn__searcher *s, struct rn__plan *plan)
     }
     /* What is picked must not follow from the first random numbers. */
     uint64_t odds = rn__mix64(plan->seed ^ 0x9fb21c651e98df25u);
-    size_t n = p->object_count, pick = n ? odds % (n + 1) : 0;
+    size_t n = p->object_count;
+    size_t pick = n && odds >> 60 ? odds % n : n;
     uint64_t chosen = pick < n ? p->objects[pick] : 0;
     size_t bytes = (2 + 3 * p->used.count) * sizeof *plan->words.list;
     plan->words.list = malloc(bytes);

@@ -17,6 +17,8 @@
  * leaf being as much as a random walk finds it (Kilby, Slaney, Thiebaux and
  * Walsh, "Estimating search tree size", 2006).
  */
+#include "sim/strategy.h"
+
 #include "sim/fair.h"
 
 #include <stdlib.h>

@@ -84,7 +84,7 @@ TEST(sim_same_seed_same_digest)
 
 TEST(sim_explore_is_repeatable)
 {
-    rn_sim_options options = {.seed = 7};
+    rn_sim_options options = {.seed = 7, .strategy = "random"};
     rn_sim_report a, b, c;
     CHECK_EQ(rn_sim_explore(&options, lose_an_update, NULL, &a), 0);
     CHECK_EQ(a.verdict, RN_SIM_ASSERT);

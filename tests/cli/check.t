@@ -32,8 +32,10 @@ The line repeats it: the same verdict, the same story, every time.
   >     json $key < found.json > a; json $key < again.json > b; cmp a b
   > done
 
-So does the schedule's seed.
+So does the schedule's seed, if it is of a random walk.
 
+  $ runnel check locks --json --strategy random > found.json
+  [1]
   $ runnel replay locks --seed $(json seed < found.json) --json > seeded.json
   [1]
   $ for key in verdict digest steps seed; do
@@ -51,6 +53,39 @@ A token may come from a file.
   [2]
   $ runnel replay locks --token '!?' > /dev/null 2>&1
   [2]
+
+There are several strategies.
+
+  $ runnel check --list-strategies | sed 's/ .*//'
+  portfolio
+  random
+  pct
+  pos
+  surw
+  dfs
+  delay
+  preemption
+  default
+  $ runnel check locks --strategy best
+  runnel: strategy "best" is unknown; there are portfolio, random, pct, pos, surw, dfs, delay, preemption, default
+  [2]
+  $ runnel check locks --strategy preemption --json > found.json
+  [1]
+  $ for key in verdict strategy bound complete; do json $key < found.json; done
+  deadlock
+  preemption
+  0
+  False
+  $ runnel check locks --strategy dfs --schedules 100000 --jobs 2 -- 'same way' > all
+  $ tail -1 all
+  These are all schedules there are.
+  $ runnel check locks --strategy pct:2 --json --jobs 1 > one.json
+  [1]
+  $ runnel check locks --strategy pct:2 --json --jobs 3 > three.json
+  [1]
+  $ for key in verdict schedules seed digest token; do
+  >     json $key < one.json > a; json $key < three.json > b; cmp a b
+  > done
 
 The search is the same whatever runs beside it, and another with another seed.
 

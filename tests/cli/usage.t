@@ -37,6 +37,7 @@ Each command explains itself.
   
   SYNOPSIS
     runnel check PROG [OPTION...] [-- ARG...]
+    runnel check --list-strategies
   
   DESCRIPTION
     Runs PROG again and again in the simulator, a process a schedule, until
@@ -51,6 +52,8 @@ Each command explains itself.
   OPTIONS
     --schedules N  run N schedules at most (1000; with --seconds: no limit)
     --seconds S    stop after S seconds (no limit)
+    --strategy S   which schedules: a name, or NAME:NUMBER (portfolio)
+                   as --list-strategies says
     --seed X       seed of the search (1): the same seed, the same search
     --jobs J       processes at once (as many as there are cores)
     --steps N      steps of one schedule before it counts as endless
@@ -60,8 +63,10 @@ Each command explains itself.
                    from run to run though the schedule is the same
     --save FILE    write the trace of the finding to FILE, for runnel trace
     --json         print one JSON object: program, verdict, schedules,
-                   distinct, steps, waiting, seed (of the reported
-                   schedule), digest, time_ns, seconds, token, repeat, text
+                   distinct, blocked, complete, bound (null: none),
+                   estimated (0: no idea), strategy, steps, waiting, seed
+                   (of the reported schedule), digest, time_ns, seconds,
+                   token, repeat, text
   
   EXIT STATUS
     0 no bug was found, 1 a bug was found, 2 PROG cannot be checked
