@@ -1,5 +1,5 @@
-/* sim/surw.c - selectively uniform random walk: one shared object is picked, its
- * operations happen in an order that is uniform over all orders of them;
+/* sim/surw.c - selectively uniform random walk: one shared object is picked,
+ * its operations happen in an order that is uniform over all orders of them;
  * the rest is a random walk (Zhao, Wolff, Mathur and Roychoudhury, "Selectively
  * uniform concurrency testing", 2025).
  *

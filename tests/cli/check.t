@@ -34,12 +34,12 @@ The line repeats it: the same verdict, the same story, every time.
 
 So does the schedule's seed, if it is of a random walk.
 
-  $ runnel check locks --json --strategy random > found.json
+  $ runnel check locks --json --strategy random > walk.json
   [1]
-  $ runnel replay locks --seed $(json seed < found.json) --json > seeded.json
+  $ runnel replay locks --seed $(json seed < walk.json) --json > seeded.json
   [1]
   $ for key in verdict digest steps seed; do
-  >     json $key < found.json > a; json $key < seeded.json > b; cmp a b
+  >     json $key < walk.json > a; json $key < seeded.json > b; cmp a b
   > done
 
 A token may come from a file.
