@@ -237,7 +237,13 @@ static int
 ask_and_drop(void *arg)
 {
     rn_context *ctx = of(arg), *below = child(ctx);
+    int under = rn_context_status(below);
     int above = rn_context_status(ctx); /* it is marked first */
+    CHECK(under == 0 || under == above);
+    rn_shield shield = rn_shield_push();
+    if (above)
+        CHECK_EQ(rn_context_wait(below, RN_NEVER), 0);
+    rn_shield_restore(shield);
     CHECK(above == 0 || rn_context_status(below) == above);
     rn_context_unref(below);
     return 0;

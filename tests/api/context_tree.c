@@ -295,6 +295,8 @@ make_and_drop(void *arg)
         rn_context *a = child(arg), *b = merge(NULL, a), *c = merge(b, arg);
         bool ended = rn_context_status(a) != 0;
         rn_context_unref(a);
+        if (ended) /* or is about to be */
+            CHECK_EQ(rn_context_wait(c, RN_NEVER), 0);
         if (ended)
             CHECK_EQ(rn_context_status(c), -ECANCELED);
         rn_context_unref(b);
