@@ -26,7 +26,8 @@ static const char help[] =
     "leaked\n"
     "  tasks, misuse of channels and locks, failed assertions, crashes, an "
     "exit\n"
-    "  status other than 0, and runs without an end. Prints the verdict, what\n"
+    "  status other than 0, runs without an end, and properties that no\n"
+    "  schedule has seen (runnel/property.h). Prints the verdict, what\n"
     "  happened, and the command line that repeats it.\n"
     "\n"
     "  A name without a slash is a file of this folder, else one of PATH.\n"
@@ -44,13 +45,21 @@ static const char help[] =
     "  --leaks-ok     tasks that are left waiting at the end are no bug\n"
     "  --verify       run each schedule twice and compare: finds what differs\n"
     "                 from run to run though the schedule is the same\n"
+    "  --faults LIST  let that go wrong: kinds with the most in a schedule, a\n"
+    "                 chance, or both, as alloc:1,kill:2@5%,late:10%\n"
+    "                   alloc      a call that allocates has no memory\n"
+    "                   spurious   a condition's waiter wakes for nothing\n"
+    "                   trylock    a free lock cannot be had by a try\n"
+    "                   late       timers expire late, up to late_by:1ms\n"
+    "                   kill       a task other than main is cancelled\n"
     "  --save FILE    write the trace of the finding to FILE, for runnel "
     "trace\n"
     "  --json         print one JSON object: program, verdict, schedules,\n"
     "                 distinct, blocked, complete, bound (null: none),\n"
-    "                 estimated (0: no idea), strategy, steps, waiting, seed\n"
-    "                 (of the reported schedule), digest, time_ns, seconds,\n"
-    "                 token, repeat, text\n"
+    "                 estimated (0: no idea), strategy, steps, waiting, "
+    "faults\n"
+    "                 (injected), seed (of the reported schedule), digest,\n"
+    "                 time_ns, seconds, token, repeat, text\n"
     "\n"
     "EXIT STATUS\n"
     "  0 no bug was found, 1 a bug was found, 2 PROG cannot be checked\n"
@@ -134,9 +143,10 @@ print_text(const struct search *s, const char *repeat)
                " of them distinct (seed %" PRIu64 ", %.1f s)\n",
                r->schedules, r->distinct, s->options.seed, r->seconds);
     else
-        printf("%s: in schedule %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
-               rn_sim_verdict_name(r->verdict), r->schedules, s->options.seed,
-               r->seconds);
+        printf("%s: in schedule%s %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
+               rn_sim_verdict_name(r->verdict),
+               r->verdict == RN_SIM_UNSEEN ? "s 1 to" : "", r->schedules,
+               s->options.seed, r->seconds);
     if (r->verdict == RN_SIM_PASS)
         print_extent(r);
     if (r->text && r->text[0]) {
@@ -170,6 +180,7 @@ check(struct cli *cli, char **argv)
         {"jobs", OPTION_NUMBER, &jobs, 1, JOBS_MAX, NULL},
         {"steps", OPTION_NUMBER, &s.max_steps, 1, UINT64_MAX, NULL},
         {"leaks-ok", OPTION_FLAG, &s.leaks_ok, 0, 0, NULL},
+        {"faults", OPTION_TEXT, &s.faults, 0, 0, NULL},
         {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},
         {"save", OPTION_TEXT, &s.save, 0, 0, NULL},
         {0},

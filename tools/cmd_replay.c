@@ -27,7 +27,7 @@ static const char help[] =
     "               the seed of the search\n"
     "  --trace      print all that happened, a column a task\n"
     "  --save FILE  write the trace to FILE, for runnel trace\n"
-    "  --steps N, --leaks-ok, --verify\n"
+    "  --steps N, --leaks-ok, --verify, --faults LIST\n"
     "               as for runnel check\n"
     "  --json       print one JSON object, as runnel check does; with --trace\n"
     "               the trace is its member \"trace\"\n"
@@ -140,6 +140,7 @@ replay(struct cli *cli, char **argv)
         {"trace", OPTION_FLAG, &r.trace, 0, 0, NULL},
         {"steps", OPTION_NUMBER, &s->max_steps, 1, UINT64_MAX, NULL},
         {"leaks-ok", OPTION_FLAG, &s->leaks_ok, 0, 0, NULL},
+        {"faults", OPTION_TEXT, &s->faults, 0, 0, NULL},
         {"verify", OPTION_FLAG, &s->verify, 0, 0, NULL},
         {"save", OPTION_TEXT, &s->save, 0, 0, NULL},
         {0},

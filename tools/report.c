@@ -72,6 +72,11 @@ search_run(struct search *s)
     s->program = cli_program(s->cli);
     if (!s->program || (s->save && check_save(s) != 0))
         return CLI_USAGE;
+    if (s->faults && rn_sim_faults_parse(s->faults, &s->options.faults) < 0)
+        return cli_fail(s->cli,
+                        "--faults takes a list such as alloc:1,kill:2@5%%, not "
+                        "\"%s\"; see `runnel help check`",
+                        s->faults);
     char *path = s->save ? absolute(s->save) : NULL;
     if (s->leaks_ok)
         s->options.flags |= RN_SIM_LEAKS_OK;
@@ -159,6 +164,10 @@ search_repeat(const struct search *s)
         fputs(" --leaks-ok", out);
     if (s->verify)
         fputs(" --verify", out);
+    if (s->faults) {
+        fputs(" --faults ", out);
+        cli_quote(out, s->faults);
+    }
     if (s->max_steps)
         fprintf(out, " --steps %" PRIu64, s->max_steps);
     if (s->cli->args[0])
@@ -194,6 +203,7 @@ search_json(const struct search *s, const char *repeat)
     json_text(&json, "strategy", r->strategy);
     json_unsigned(&json, "steps", r->steps);
     json_unsigned(&json, "waiting", r->waiting);
+    json_unsigned(&json, "faults", r->faults);
     json_unsigned(&json, "seed", r->seed);
     json_text(&json, "digest", digest);
     json_signed(&json, "time_ns", r->time);

@@ -11,6 +11,7 @@ struct search {
     rn_sim_options options;
     uint64_t max_steps;
     bool leaks_ok;
+    const char *faults; /* as given; NULL: none */
     bool verify;
     const char *save; /* trace file; NULL: none */
     rn_sim_report report;

@@ -8,12 +8,14 @@
 #include <runnel/cell.h>
 #include <runnel/chan.h>
 #include <runnel/context.h>
+#include <runnel/fault.h>
 #include <runnel/finalizer.h>
 #include <runnel/future.h>
 #include <runnel/hold.h>
 #include <runnel/lin.h>
 #include <runnel/mutex.h>
 #include <runnel/par.h>
+#include <runnel/property.h>
 #include <runnel/report.h>
 #include <runnel/run.h>
 #include <runnel/rwmutex.h>

@@ -21,6 +21,7 @@
 #define RUNNEL_SIM_H
 
 #include <runnel/base.h>
+#include <runnel/fault.h>
 #include <stdio.h>
 
 RN_BEGIN
@@ -28,20 +29,28 @@ RN_BEGIN
 /* How a schedule ended. Everything but RN_SIM_PASS is a finding. */
 typedef enum rn_sim_verdict {
     RN_SIM_PASS = 0,
-    RN_SIM_DEADLOCK,      /* main and all other tasks wait for ever */
-    RN_SIM_LEAK,          /* main has ended, tasks of its wait for ever */
-    RN_SIM_PANIC,         /* misuse of an object, or rn_panic */
-    RN_SIM_ASSERT,        /* rn_sim_assert failed */
-    RN_SIM_FAILED,        /* main's result is negative; of a program: its exit
+    RN_SIM_DEADLOCK,       /* main and all other tasks wait for ever; or some
+                              do, for each other's locks or for a lock of a
+                              task that has ended, while others go on */
+    RN_SIM_LEAK,           /* main has ended, tasks of its wait for ever */
+    RN_SIM_PANIC,          /* misuse of an object, or rn_panic */
+    RN_SIM_ASSERT,         /* rn_sim_assert failed */
+    RN_SIM_FAILED,         /* main's result is negative; of a program: its exit
                               status is not 0 */
-    RN_SIM_CRASH,         /* a signal ended it: a wild pointer, abort */
-    RN_SIM_NO_PROGRESS,   /* too many steps in one instant of time */
-    RN_SIM_STEP_LIMIT,    /* too many steps in all */
-    RN_SIM_TIME_LIMIT,    /* virtual time went too far */
-    RN_SIM_MEMORY_LIMIT,  /* the simulated world used up its memory */
-    RN_SIM_HANG,          /* of a program: it ran for too long without an
+    RN_SIM_CRASH,          /* a signal ended it: a wild pointer, abort */
+    RN_SIM_NO_PROGRESS,    /* too many steps in one instant of time */
+    RN_SIM_STEP_LIMIT,     /* too many steps in all */
+    RN_SIM_TIME_LIMIT,     /* virtual time went too far */
+    RN_SIM_MEMORY_LIMIT,   /* the simulated world used up its memory */
+    RN_SIM_HANG,           /* of a program: it ran for too long without an
                               end (in process nothing can stop it) */
-    RN_SIM_NONDETERMINISM /* the same choices gave another run */
+    RN_SIM_NONDETERMINISM, /* the same choices gave another run */
+    RN_SIM_RACE,           /* two accesses to an rn_cell, one a write, and
+                               nothing orders them */
+    RN_SIM_UNSEEN,         /* the search has ended without having seen what
+                               it must (property.h) */
+    RN_SIM_STARVATION      /* a task gets nothing done, though the schedule is
+                               fair and others do (property.h) */
 } rn_sim_verdict;
 
 /* A leaked task is a note in the report, not a finding. */
@@ -83,6 +92,7 @@ typedef struct rn_sim_options {
     const char *strategy; /* which schedules to run, "NAME" or "NAME:NUMBER",
                              see rn_sim_strategy_name; NULL: "portfolio", of
                              rn_sim_run "random" */
+    rn_sim_faults faults; /* to be injected; a token needs the same ones */
 } rn_sim_options;
 
 /* What a search found. */
@@ -99,7 +109,8 @@ typedef struct rn_sim_report {
     uint64_t diverged;      /* choices of the token that did not fit: the
                                program is not the one it was made with */
     double seconds;         /* real, of the whole search */
-    char *token;            /* repeats the finding; NULL without one */
+    char *token;            /* repeats the finding; NULL without one, and if
+                               it is about all schedules (UNSEEN) */
     char *text;             /* the finding for a person; NULL without one */
     char *strategy;         /* that found the finding, else that of the search;
                                NULL: a token was repeated */
@@ -110,6 +121,7 @@ typedef struct rn_sim_report {
     int bound;              /* all schedules within this bound were run (of
                                strategies that have one); -1: none */
     double estimated;       /* schedules there are, a guess; 0: no idea */
+    uint64_t faults;        /* injected in the reported schedule */
 } rn_sim_report;
 
 /* The strategies: the name of one, what it is, and what the number after a ':'
@@ -199,6 +211,14 @@ RN_API void rn_sim_atomic_begin(void);
  * Panics: without a matching begin.
  */
 RN_API void rn_sim_atomic_end(void);
+
+/* The calling task is part of the test, not of what is tested: as soon as it
+ * can go on it is the one that does, and it is not preempted. So the order of
+ * its steps is never a choice. Until it ends; nothing for real.
+ *
+ * Panics: outside a task; more than 32 at a time.
+ */
+RN_API void rn_sim_harness(void);
 
 /* Search only from here on: until the first call of a schedule the running
  * task goes on as long as it can, and the oldest ready task is next.

@@ -75,6 +75,8 @@ struct rn__env {
                  const void *site);
     uint32_t (*number)(struct rn__rt *rt, struct rn__object *object);
     uint32_t (*choose)(struct rn__rt *rt, uint32_t n);
+    bool (*mishap)(struct rn__rt *rt, int mishap, struct rn__object *object,
+                   const void *site); /* mishap.h */
     /* Task can go on. */
     void (*ready)(struct rn__rt *rt, struct rn__task *task);
     /* Whom to run next; NULL: the run is over, enter the idle context. */
@@ -104,6 +106,8 @@ rn__step(enum rn__kind kind, struct rn__object *object, const void *site)
             atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
         rn__step_slow(kind, object, site);
 }
+
+#include "core/mishap.h"
 
 /* A moment between two parts of an operation: with RUNNEL_DELAYS set, wait for
  * a random while here, so that rare orders of workers become common. */

@@ -96,6 +96,12 @@
     X(EXPIRE, "deadline of", "scope")      \
     X(RUN_AGAIN, "begins anew", "")        \
     X(CONTEXT_DUE, "expiry of", "context") \
+    X(FREE, "frees", "object")             \
+    X(NO_MEMORY, "gets no memory", "")     \
+    X(SPURIOUS, "wakes for nothing", "")   \
+    X(TRY_FAILS, "try fails", "")          \
+    X(LATE, "timers are late", "")         \
+    X(KILLED, "is cancelled", "")          \
     X(VERDICT, "verdict", "")
 
 /* Kinds up to ANNOTATE_FIRST are operations and points where the schedule

@@ -98,6 +98,15 @@ rn__choose(uint32_t n)
     return rn__prng_below(&worker->prng, n);
 }
 
+bool
+rn__mishap_slow(enum rn__mishap mishap, struct rn__object *object,
+                const void *site)
+{
+    struct rn__worker *worker = rn__worker_self();
+    return worker && worker->rt->env && rn__current(worker) &&
+           worker->rt->env->mishap(worker->rt, mishap, object, site);
+}
+
 rn_time
 rn__rt_now(struct rn__rt *rt)
 {
@@ -126,6 +135,8 @@ rn__alloc(struct rn__rt *rt, size_t bytes)
         rt = rn__rt_self();
     if (rt && rt->options.fail_alloc &&
         atomic_fetch_add(&rt->allocs, 1) + 1 == rt->options.fail_alloc)
+        return NULL;
+    if (rn__mishap(RN__MISHAP_ALLOC, NULL, NULL))
         return NULL;
     return rt && rt->env ? rt->env->alloc(rt, bytes) : calloc(1, bytes);
 }

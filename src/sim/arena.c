@@ -1,5 +1,8 @@
 /* sim/arena.c - see arena.h.
  *
+ * The link of a free block is its second word: the first, where an object would
+ * have its number, stays as it was (freed.h).
+ *
  * A block has a header with its size. Small ones that are given back are used
  * again at once, newest first; large ones only after a rewind. Addresses so
  * depend on nothing but the order of calls.
@@ -11,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { UNIT = 16 };
+enum { UNIT = 16, LINK = 8 };
 
 struct header {
     size_t bytes; /* of the block, a multiple of UNIT */
@@ -46,7 +49,7 @@ rn__arena_alloc(struct rn__arena *arena, size_t bytes)
     size_t class = bytes / UNIT;
     if (class < RN__ARENA_CLASSES && arena->free[class]) {
         void *memory = arena->free[class];
-        memcpy(&arena->free[class], memory, sizeof(void *));
+        memcpy(&arena->free[class], (char *)memory + LINK, sizeof(void *));
         return memset(memory, 0, bytes);
     }
     if (bytes + UNIT > arena->bytes - arena->used)
@@ -58,14 +61,27 @@ rn__arena_alloc(struct rn__arena *arena, size_t bytes)
 }
 
 bool
+rn__arena_has(const struct rn__arena *arena, const void *memory)
+{
+    const char *at = memory;
+    return at >= arena->memory && at < arena->memory + arena->bytes;
+}
+
+size_t
+rn__arena_bytes(const void *memory)
+{
+    return ((const struct header *)memory - 1)->bytes;
+}
+
+bool
 rn__arena_free(struct rn__arena *arena, void *memory)
 {
     char *at = memory;
-    if (at < arena->memory || at >= arena->memory + arena->bytes)
+    if (!rn__arena_has(arena, memory))
         return false;
-    size_t class = ((struct header *)memory - 1)->bytes / UNIT;
+    size_t class = rn__arena_bytes(memory) / UNIT;
     if (class < RN__ARENA_CLASSES) {
-        memcpy(memory, &arena->free[class], sizeof(void *));
+        memcpy(at + LINK, &arena->free[class], sizeof(void *));
         arena->free[class] = memory;
     }
     return true;

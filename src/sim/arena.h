@@ -30,6 +30,9 @@ rn__arena_peak(const struct rn__arena *arena)
 {
     return arena->used > arena->peak ? arena->used : arena->peak;
 }
+bool rn__arena_has(const struct rn__arena *arena, const void *memory);
+/* Size of a block of the arena. */
+size_t rn__arena_bytes(const void *memory);
 /* Take everything back. */
 void rn__arena_rewind(struct rn__arena *arena);
 

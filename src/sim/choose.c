@@ -15,7 +15,10 @@
 static uint32_t
 choose_free(struct rn__world *world, const struct rn__fork *fork)
 {
-    uint32_t choice = world->plan->strategy->pick(world, fork);
+    const struct rn__strategy *strategy = world->plan->strategy;
+    if (world->injector.odds > 0 && strategy->draws)
+        return rn__inject_draw(world);
+    uint32_t choice = strategy->pick(world, fork);
     rn__assert(choice < fork->n);
     return choice;
 }
@@ -92,8 +95,10 @@ is_open(const struct rn__world *world)
 uint32_t
 rn__choose_fork(struct rn__world *world, const struct rn__fork *fork)
 {
-    if (fork->n < 2 || world->waiting_to_explore)
+    if (fork->n < 2 || world->waiting_to_explore || world->looking)
         return 0;
+    if (world->fairness.on)
+        return world->fairness.turn++ % fork->n;
     uint32_t choice = is_open(world) ? choose_free(world, fork)
                                      : choose_planned(world, fork->n);
     keep_choice(world, fork, choice);

@@ -54,6 +54,7 @@ fill_report(struct job *job, uint64_t seed)
     report->waiting = world->waiting;
     report->diverged = world->diverged;
     report->time = world->now;
+    report->faults = world->injector.total;
     if (world->verdict == RN_SIM_PASS)
         return;
     report->token = rn__token_write(&world->choices);
@@ -123,10 +124,13 @@ search(struct job *job)
 }
 
 static int
-start(struct job *job, const struct rn__choices *replay, uint64_t schedules)
+start(struct job *job, const struct rn__choices *replay, uint64_t schedules,
+      bool whole)
 {
     struct rn__world *world = job->world;
     world->options.schedules = schedules;
+    if (!(world->properties = calloc(1, sizeof *world->properties)))
+        return -ENOMEM;
     world->want_text = world->judge_result = true;
     job->started = job->told = rn__os_now();
     int error = 0;
@@ -134,8 +138,11 @@ start(struct job *job, const struct rn__choices *replay, uint64_t schedules)
         repeat(job, replay);
     else
         error = search(job);
+    if (whole && !error)
+        rn__properties_judge(world->properties, job->report);
     job->report->seconds = (double)(rn__os_now() - job->started) / 1e9;
     free(job->distinct.slots);
+    free(world->properties);
     const char *path = world->options.trace_path;
     if (error || !path)
         return error;
@@ -157,12 +164,14 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
         return error;
     struct rn__choices replay = {NULL, 0, 0};
     bool seeded = true;
+    bool whole = schedules == 0;
     rn_sim_options *o = &world->options;
     world->keep_events = o->trace_path || o->flags & RN_SIM_VERIFY;
     if (o->token) {
         error =
             rn__token_read(o->token, &replay, &seeded, &o->seed, &report->text);
         schedules = 1;
+        whole = false;
     }
     struct job job = {
         .world = world, .fn = fn, .arg = arg, .options = o, .report = report};
@@ -171,7 +180,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
                                 &report->text);
     if (!error)
         error = start(&job, seeded ? NULL : &replay,
-                      schedules ? schedules : o->schedules);
+                      schedules ? schedules : o->schedules, whole);
     rn__searcher_close(&job.searcher);
     free(replay.list);
     rn__world_close(world);

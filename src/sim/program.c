@@ -75,6 +75,7 @@ fill(rn_sim_report *report, const struct rn__response *r)
     report->waiting = r->waiting;
     report->diverged = r->diverged;
     report->time = r->time;
+    report->faults = r->faults;
 }
 
 /* ---- single schedules --------------------------------------------------- */
@@ -261,6 +262,17 @@ search(struct search *s)
     return 0;
 }
 
+/* All schedules have passed: what have they seen, all servers taken together?
+ */
+static void
+judge_properties(struct search *s)
+{
+    struct rn__properties *first = &s->links[0].shared->properties;
+    for (int i = 1; i < s->count; i++)
+        rn__properties_merge(first, &s->links[i].shared->properties);
+    rn__properties_judge(first, s->report);
+}
+
 static int
 finish(struct search *s)
 {
@@ -273,6 +285,8 @@ finish(struct search *s)
         rn__search_sum_up(&s->searcher, report);
         report->strategy =
             rn__strategy_text(s->searcher.strategy, s->searcher.param);
+        if (s->options->schedules != 1)
+            judge_properties(s);
         return error;
     }
     rn__search_sum_up(&s->searcher, report);

@@ -13,9 +13,10 @@ const char *
 rn_sim_verdict_name(rn_sim_verdict verdict)
 {
     static const char *const names[] = {
-        "pass",         "deadlock", "leak",          "panic",      "assert",
-        "failed",       "crash",    "no progress",   "step limit", "time limit",
-        "memory limit", "hang",     "nondeterminism"};
+        "pass",           "deadlock",   "leak",         "panic",
+        "assert",         "failed",     "crash",        "no progress",
+        "step limit",     "time limit", "memory limit", "hang",
+        "nondeterminism", "race",       "unseen",       "starvation"};
     size_t i = (size_t)verdict;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
@@ -32,6 +33,17 @@ rn__world_keep_name(struct rn__world *world, const struct rn__task *task)
         return;
     memcpy(world->names[n], name, length);
     world->names[n][length] = 0;
+    world->handles[n] = rn__task_handle(task).id;
+}
+
+uint32_t
+rn__world_ended_task(struct rn__world *world, uint64_t id)
+{
+    uint32_t last = world->rt.task_numbers;
+    for (uint32_t n = last < RN__SIM_NAMES ? last : RN__SIM_NAMES - 1; n; n--)
+        if (world->handles[n] == id)
+            return n;
+    return 0;
 }
 
 const char *
@@ -116,8 +128,9 @@ print_cycle(struct rn__world *world, FILE *out)
 
 /* ---- the last steps ----------------------------------------------------- */
 
-static void
-print_event(struct rn__world *world, const struct rn__event *event, FILE *out)
+void
+rn__print_event(struct rn__world *world, const struct rn__event *event,
+                FILE *out)
 {
     enum rn__kind kind = rn__event_kind(event);
     void *site = (void *)(uintptr_t)rn__event_site(event);
@@ -144,7 +157,7 @@ print_last_steps(struct rn__world *world, FILE *out)
     fprintf(out, "last steps:\n");
     for (size_t i = first; i < world->event_count; i++)
         if (rn__event_kind(&world->events[i]) < RN__ANNOTATE_FIRST)
-            print_event(world, &world->events[i], out);
+            rn__print_event(world, &world->events[i], out);
 }
 
 /* ---- the whole ---------------------------------------------------------- */
@@ -179,8 +192,15 @@ rn__report_write(struct rn__world *world)
     print_where(world, out);
     fprintf(out, "after %llu steps, at %.6f s of virtual time\n",
             (unsigned long long)world->steps, (double)world->now / 1e9);
-    if (world->verdict == RN_SIM_DEADLOCK || world->verdict == RN_SIM_LEAK)
+    rn__freed_tell(world, out);
+    if (world->verdict == RN_SIM_DEADLOCK || world->verdict == RN_SIM_LEAK) {
         print_cycle(world, out);
+        rn__stuck_tell(world, out);
+    }
+    if (world->verdict == RN_SIM_NO_PROGRESS ||
+        world->verdict == RN_SIM_STARVATION)
+        rn__tail_tell(world, out);
+    rn__inject_tell(world, out);
     if (world->rt.root.live > 0 && rn__world_self() == world) {
         fprintf(out, "tasks:\n");
         rn__dump(&world->rt, !crashed, out);

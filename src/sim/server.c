@@ -134,6 +134,7 @@ begin_child(struct rn__world *world)
     world->want_text = request->text;
     world->keep_events =
         request->keep || request->compare || request->trace_path[0];
+    world->properties = &shared->properties;
     take_plan(world);
     child_world = world;
     rn__free_outside = free_outside;
@@ -169,6 +170,7 @@ respond(struct rn__world *world)
     r->waiting = world->waiting;
     r->diverged = world->diverged;
     r->time = world->now;
+    r->faults = world->injector.total;
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
     put_log(world);

@@ -39,7 +39,7 @@ complain(const rn_sim_options *o)
         return rn__format("a time limit is negative");
     if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET))
         return rn__format("flags 0x%x are unknown", o->flags);
-    return NULL;
+    return rn__faults_complain(&o->faults);
 }
 
 int
@@ -59,8 +59,9 @@ map_records(struct rn__world *world)
     world->event_room = (size_t)world->options.max_steps * RN__SIM_NOTES;
     world->events = rn__os_map(world->event_room * sizeof *world->events);
     world->names = rn__os_map(RN__SIM_NAMES * sizeof *world->names);
+    world->handles = rn__os_map(RN__SIM_NAMES * sizeof *world->handles);
     int error = rn__arena_init(&world->arena, world->options.max_bytes);
-    return world->events && world->names ? error : -ENOMEM;
+    return world->events && world->names && world->handles ? error : -ENOMEM;
 }
 
 /* What a thread needs that runs schedules. */
@@ -118,6 +119,7 @@ unmake(struct rn__world *world)
     }
     unmap(world->events, world->event_room * sizeof *world->events);
     unmap(world->names, RN__SIM_NAMES * sizeof *world->names);
+    unmap(world->handles, RN__SIM_NAMES * sizeof *world->handles);
     rn__arena_fini(&world->arena);
     free(world->choices.list);
     free(world->forked);
@@ -162,6 +164,7 @@ forget(struct rn__world *world)
     world->stacks = old.stacks;
     world->arena = old.arena;
     world->names = old.names;
+    world->handles = old.handles;
     world->events = old.events;
     world->event_room = old.event_room;
     world->ready = old.ready;
@@ -210,6 +213,7 @@ rn__world_open(const rn_sim_options *options, struct rn__world **out,
     if (!world)
         return -ENOMEM;
     world->options = resolved;
+    rn__injector_init(&world->injector, &world->options.faults);
     if (!world->has_pool && (error = make(world, &real)) < 0) {
         unmake(world);
         return error;
@@ -240,4 +244,48 @@ rn__world_close(struct rn__world *world)
     world = atomic_exchange_explicit(&spare, world, memory_order_acq_rel);
     if (world)
         unmake(world);
+}
+
+/* ---- a schedule --------------------------------------------------------- */
+
+void
+rn__world_begin(struct rn__world *world, uint64_t seed,
+                const struct rn__choices *replay)
+{
+    struct rn__plan *plan = &world->own_plan;
+    memset(plan, 0, sizeof *plan);
+    plan->seed = seed;
+    plan->strategy = replay ? &rn__strategy_default : &rn__strategy_random;
+    if (replay)
+        plan->prefix = *replay;
+    rn__world_plan(world, plan);
+}
+
+void
+rn__world_log(const struct rn__world *world, struct rn__log *log)
+{
+    *log = (struct rn__log){
+        .choices = world->choices,
+        .forked = world->plan->strategy->forked ? world->forked : NULL,
+        .words = world->words,
+        .digest = world->digest,
+        .steps = world->steps,
+        .verdict = world->verdict,
+        .told = true,
+    };
+}
+
+void
+rn__world_forget(struct rn__world *world, uint64_t seed)
+{
+    uint32_t ended = world->rt.task_numbers;
+    if (ended >= RN__SIM_NAMES)
+        ended = RN__SIM_NAMES - 1;
+    memset(world->handles, 0, (ended + 1) * sizeof *world->handles);
+    rn__injector_begin(&world->injector, seed);
+    world->invariants.count = world->harness.count = world->stuck.count = 0;
+    world->fairness.count = world->fairness.turn = 0;
+    world->looking = world->fairness.on = world->stuck.locks = false;
+    world->freed.count = 0;
+    world->freed.used = NULL;
 }

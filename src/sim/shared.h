@@ -11,6 +11,7 @@
 #define RN_SHARED_H
 
 #include "core/event.h"
+#include "sim/property.h"
 #include "sim/strategy.h"
 
 #include <runnel/sim.h>
@@ -52,7 +53,7 @@ struct rn__request {
 struct rn__response {
     bool reported; /* the schedule came to an end inside rn_run */
     rn_sim_verdict verdict;
-    uint64_t steps, digest, waiting, diverged;
+    uint64_t steps, digest, waiting, diverged, faults;
     rn_time time;
     int trace_error;
     int fork_error;             /* there was no child at all */
@@ -67,7 +68,8 @@ struct rn__shared {
     _Atomic uint32_t linked; /* the library has been loaded */
     struct rn__request request;
     struct rn__response response;
-    size_t event_count; /* left by keep */
+    struct rn__properties properties; /* of all schedules run here */
+    size_t event_count;               /* left by keep */
     uint64_t event_digest;
     struct rn__event events[RN__SHARED_EVENTS];
     size_t word_count; /* of the plan, then of the log */

@@ -10,7 +10,12 @@
 
 #include "core/core.h"
 #include "sim/arena.h"
+#include "sim/fault.h"
+#include "sim/freed.h"
+#include "sim/property.h"
 #include "sim/strategy.h"
+#include "sim/stuck.h"
+#include "sim/tail.h"
 
 #include <runnel/sim.h>
 
@@ -85,6 +90,16 @@ struct rn__world {
     bool full;        /* events had to be left out */
     uint64_t digest;
     char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */
+    uint64_t *handles;           /* the same */
+
+    struct rn__properties *properties; /* of the search; NULL: not kept */
+    struct rn__invariants invariants;
+    bool looking; /* an invariant does: what it calls is no step */
+    struct rn__injector injector;
+    struct rn__fairness fairness;
+    struct rn__harness harness;
+    struct rn__stuck stuck;
+    struct rn__freed freed;
 
     bool over;
     rn_sim_verdict verdict;
@@ -110,6 +125,8 @@ int rn__sim_options_resolve(rn_sim_options *resolved,
 /* Forget the last schedule and prepare the one of a plan, which must live until
  * the schedule is over. */
 void rn__world_plan(struct rn__world *world, const struct rn__plan *plan);
+/* Part of it: what the oracles know of the last schedule. */
+void rn__world_forget(struct rn__world *world, uint64_t seed);
 /* The same for the random walk of a seed, or the choices of replay. */
 void rn__world_begin(struct rn__world *world, uint64_t seed,
                      const struct rn__choices *replay);
@@ -173,6 +190,11 @@ void rn__world_crashed(struct rn__world *world);
 void rn__world_keep_name(struct rn__world *world, const struct rn__task *task);
 /* The name a task had, by number. */
 const char *rn__world_task_name(struct rn__world *world, uint32_t number);
+/* The number of the task that had this handle and has ended; 0: unknown. */
+uint32_t rn__world_ended_task(struct rn__world *world, uint64_t id);
+/* Print an event on a line of its own. */
+void rn__print_event(struct rn__world *world, const struct rn__event *event,
+                     FILE *out);
 /* A printf into new memory; NULL: out of memory. */
 char *rn__format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

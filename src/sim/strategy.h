@@ -133,6 +133,7 @@ struct rn__strategy {
     const char *parameter; /* what the number after ':' is; NULL: none */
     uint32_t param_min, param_max, param_default;
     bool looks;   /* pick wants fork->steps */
+    bool draws;   /* pick is random: a fault is drawn by its own odds */
     bool forked;  /* learn wants log->forked */
     size_t bytes; /* of searcher->state */
 

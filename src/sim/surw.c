@@ -389,6 +389,7 @@ leave(void *state)
 
 const struct rn__strategy rn__strategy_surw = {
     .name = "surw",
+    .draws = true,
     .summary = "uniform over the orders of the operations on one object",
     .looks = true,
     .bytes = sizeof(struct profile),

@@ -109,7 +109,15 @@ number(struct rn__rt *rt, struct rn__object *object)
 static void
 note(struct rn__rt *rt, enum rn__kind kind, uint32_t object, const void *site)
 {
-    record(world_of(rt), current_number(world_of(rt)), kind, object, site);
+    struct rn__world *world = world_of(rt);
+    if (world->looking)
+        return;
+    record(world, current_number(world), kind, object, site);
+    if (kind != RN__BLOCK)
+        return;
+    rn__stuck_check(world, rn__current(&world->worker));
+    if (world->invariants.count)
+        rn__invariants_check(world);
 }
 
 /* ---- the end of a schedule ---------------------------------------------- */
@@ -225,6 +233,21 @@ expire(struct rn__world *world, struct rn__heap_node *node)
     world->clock_acts = false;
 }
 
+/* Others go on: whether some tasks never will. Then the schedule has ended, and
+ * in a task this does not return. */
+static bool
+judge_stuck(struct rn__world *world)
+{
+    size_t count = rn__stuck_judge(world);
+    if (!count)
+        return false;
+    world->waiting = count;
+    rn__world_fail(world, RN_SIM_DEADLOCK, NULL,
+                   "%zu task%s wait%s for ever, while others go on", count,
+                   count == 1 ? "" : "s", count == 1 ? "s" : "");
+    return true;
+}
+
 /* Count a step; may end the schedule. */
 static void
 count_step(struct rn__world *world, const void *site)
@@ -242,12 +265,54 @@ count_step(struct rn__world *world, const void *site)
         rn__world_fail(world, RN_SIM_NO_PROGRESS, site,
                        "%llu steps in one instant",
                        (unsigned long long)o->max_instant_steps);
+    else if (world->fairness.on)
+        rn__tail_late(world);
+    else if (rn__stuck_for_long(world))
+        judge_stuck(world);
+}
+
+/* Who goes on without a choice: a harness task; in a fair schedule the one that
+ * has been ready for longest. Its place among the ready; -1: there is a choice.
+ */
+static ptrdiff_t
+forced(struct rn__world *world)
+{
+    for (size_t i = 0; world->harness.count && i < world->ready_count; i++)
+        if (rn__harness_has(&world->harness, world->ready[i]))
+            return (ptrdiff_t)i;
+    return world->fairness.on && world->ready_count ? 0 : -1;
+}
+
+static void
+give_way(struct rn__world *world, struct rn__task *self, size_t i)
+{
+    struct rn__task *next = take_ready(world, i);
+    world->ready[world->ready_count++] = self;
+    rn__sched_switch(self, next);
+}
+
+/* Whether there is no choice, but it is clear who goes on; he does. */
+static bool
+preempt_by_rule(struct rn__world *world, struct rn__task *self, bool last)
+{
+    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    if (world->harness.count && !last && rn__harness_has(&world->harness, self))
+        return true;
+    while (world->fairness.on && due_timers(world, due) > 0)
+        expire(world, due[0]);
+    ptrdiff_t i = forced(world);
+    if (i >= 0)
+        give_way(world, self, (size_t)i);
+    return i >= 0 || world->fairness.on;
 }
 
 /* The running task stays ready; another may go on first. */
 static void
 preempt(struct rn__world *world, struct rn__task *self, bool last)
 {
+    if ((world->harness.count || world->fairness.on) &&
+        preempt_by_rule(world, self, last))
+        return;
     struct rn__candidates c; /* all of due would be long to clear */
     c.self = self;
     c.last = last;
@@ -262,11 +327,30 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
             expire(world, c.due[(size_t)choice - world->ready_count]);
             continue;
         }
-        struct rn__task *next = take_ready(world, (size_t)choice);
-        world->ready[world->ready_count++] = self;
-        rn__sched_switch(self, next);
+        give_way(world, self, (size_t)choice);
         return;
     }
+}
+
+static void
+task_ends(struct rn__world *world, struct rn__task *self)
+{
+    rn__world_keep_name(world, self);
+    rn__stuck_ended(world, self);
+    if (world->harness.count || world->fairness.count)
+        rn__tail_end_task(world, self);
+}
+
+static bool
+fault(struct rn__rt *rt, int fault, struct rn__object *object, const void *site)
+{
+    struct rn__world *world = world_of(rt);
+    if (fault != RN__MISHAP_FREED)
+        return rn__inject(world, (enum rn__mishap)fault, site);
+    if (!rn__freed_is(object))
+        return false;
+    rn__freed_find(world, object);
+    return true;
 }
 
 static void
@@ -275,15 +359,25 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
 {
     struct rn__world *world = world_of(rt);
     struct rn__task *self = rn__current(&world->worker);
+    if (world->looking)
+        return;
+    if (rn__unlikely(object && rn__freed_is(object)))
+        rn__freed_use(world, kind, object, site);
+    if (rn__unlikely(world->invariants.count))
+        rn__invariants_check(world);
     uint32_t task = rn__task_number(self),
              what = object ? number(rt, object) : 0;
     record(world, task, kind, what, site);
     rn__pend(world, task, kind, object, site);
     if (kind == RN__END)
-        rn__world_keep_name(world, self);
+        task_ends(world, self);
     count_step(world, site);
+    if (rn__unlikely(world->injector.on) && kind != RN__END)
+        rn__inject_kill(world, self, site);
     if (self->atomic_depth == 0)
         preempt(world, self, kind == RN__YIELD);
+    if (rn__unlikely(object && rn__freed_is(object))) /* meanwhile */
+        rn__freed_use(world, kind, object, site);
 }
 
 /* ---- nobody runs -------------------------------------------------------- */
@@ -318,6 +412,10 @@ move_time(struct rn__world *world)
     rn_time first = rn__timers_first(&world->worker.timers);
     if (first == RN_NEVER)
         return false;
+    if (world->stuck.count && judge_stuck(world))
+        return true;
+    if (world->injector.on)
+        first = rn__inject_late(world, first);
     if (first > world->options.max_time) {
         rn__world_finish(world, RN_SIM_TIME_LIMIT, NULL,
                          rn__format("no end after %.3f s of virtual time",
@@ -334,6 +432,8 @@ move_time(struct rn__world *world)
             world, RN_SIM_STEP_LIMIT, NULL,
             rn__format("no end after %llu steps",
                        (unsigned long long)world->options.max_steps));
+    else
+        rn__tail_late(world);
     return true;
 }
 
@@ -358,6 +458,13 @@ next(struct rn__rt *rt)
     c.last = false;
     while (!world->over) {
         c.timers = due_timers(world, c.due);
+        ptrdiff_t rule = forced(world);
+        if (c.timers && world->fairness.on) {
+            expire(world, c.due[0]);
+            continue;
+        }
+        if (rule >= 0)
+            return take_ready(world, (size_t)rule);
         if (world->ready_count + c.timers > 0) {
             size_t choice = (size_t)rn__choose_next(world, &c);
             if (choice < world->ready_count)
@@ -398,7 +505,10 @@ take_memory(struct rn__rt *rt, size_t bytes)
 static void
 give_memory(struct rn__rt *rt, void *memory)
 {
-    if (memory && !rn__arena_free(&world_of(rt)->arena, memory))
+    struct rn__world *world = world_of(rt);
+    if (memory && rn__arena_has(&world->arena, memory))
+        rn__freed_keep(world, memory);
+    else
         free(memory); /* from before the schedule */
 }
 
@@ -425,38 +535,11 @@ rn__world_exited(struct rn__world *world, int status)
         rn__report_write(world);
 }
 
-const struct rn__env rn__sim_env = {step,        note, number, choose,
-                                    ready,       next, now,    take_memory,
-                                    give_memory, fail, crash};
+const struct rn__env rn__sim_env = {step,        note,        number, choose,
+                                    fault,       ready,       next,   now,
+                                    take_memory, give_memory, fail,   crash};
 
 /* ---- a schedule --------------------------------------------------------- */
-
-void
-rn__world_begin(struct rn__world *world, uint64_t seed,
-                const struct rn__choices *replay)
-{
-    struct rn__plan *plan = &world->own_plan;
-    memset(plan, 0, sizeof *plan);
-    plan->seed = seed;
-    plan->strategy = replay ? &rn__strategy_default : &rn__strategy_random;
-    if (replay)
-        plan->prefix = *replay;
-    rn__world_plan(world, plan);
-}
-
-void
-rn__world_log(const struct rn__world *world, struct rn__log *log)
-{
-    *log = (struct rn__log){
-        .choices = world->choices,
-        .forked = world->plan->strategy->forked ? world->forked : NULL,
-        .words = world->words,
-        .digest = world->digest,
-        .steps = world->steps,
-        .verdict = world->verdict,
-        .told = true,
-    };
-}
 
 void
 rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
@@ -466,6 +549,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     world->words.count = 0;
     world->watch = NULL;
     world->run_number++;
+    rn__world_forget(world, plan->seed);
     world->choices.count = 0;
     world->diverged = 0;
     world->rt.objects = world->rt.task_numbers = 0;

@@ -59,6 +59,8 @@ rn_chan_new(size_t elem_bytes, size_t capacity, rn_chan **chan)
 rn_chan *
 rn_chan_ref(rn_chan *chan)
 {
+    if (chan && rn__mishap(RN__MISHAP_FREED, &chan->object, rn__site()))
+        rn__panic_at(rn__site(), "rn_chan_ref of a channel freed before");
     /* relaxed: the caller has a reference already */
     if (chan)
         atomic_fetch_add_explicit(&chan->refs, 1, memory_order_relaxed);
@@ -68,6 +70,8 @@ rn_chan_ref(rn_chan *chan)
 void
 rn_chan_unref(rn_chan *chan)
 {
+    if (chan && rn__mishap(RN__MISHAP_FREED, &chan->object, rn__site()))
+        rn__panic_at(rn__site(), "rn_chan_unref of a channel freed before");
     /* acq_rel: all uses by others come before the free */
     if (!chan ||
         atomic_fetch_sub_explicit(&chan->refs, 1, memory_order_acq_rel) > 1)
@@ -76,6 +80,7 @@ rn_chan_unref(rn_chan *chan)
     if (!rn__list_empty(&chan->senders) || !rn__list_empty(&chan->receivers))
         rn__panic_at(rn__site(), "rn_chan_unref frees a channel a task waits "
                                  "on");
+    rn__note(RN__FREE, &chan->object, rn__site());
     rn__free(NULL, chan);
 }
 

@@ -1,8 +1,9 @@
 /* sync/cond.c - condition variables: a queue of waits.
  *
  * A waiter joins the queue before it gives the mutex up, so a signal sent by
- * the next owner of the mutex finds it. There are no spurious wake-ups, and a
- * waiter cannot take a signal that was sent before it came.
+ * the next owner of the mutex finds it. There are no spurious wake-ups, but for
+ * those the simulator is asked for, and a waiter cannot take a signal that was
+ * sent before it came.
  */
 #include "sync/mutex.h"
 
@@ -41,8 +42,12 @@ rn_cond_wait(rn_cond *cond, rn_mutex *mutex, rn_time deadline)
     rn__wait_add(&c->queue, &waiter, self, 0, NULL);
     rn__unlock(&c->lock);
     rn__mutex_release(mutex);
-    int result = rn__wait_park(self, deadline);
-    if (result < 0) {
+    /* To be woken for nothing is as good now as later: the task goes on when
+     * the schedule lets it. */
+    bool spurious = rn__mishap(RN__MISHAP_SPURIOUS, &c->object, site) &&
+                    rn__wait_claim(self, 0, false);
+    int result = spurious ? 0 : rn__wait_park(self, deadline);
+    if (result < 0 || spurious) {
         rn__lock(&c->lock);
         rn__list_remove(&waiter.link);
         rn__unlock(&c->lock);

@@ -130,6 +130,8 @@ rn_future_wait(rn_future *future, void *value, rn_time deadline)
 rn_future *
 rn_future_ref(rn_future *future)
 {
+    if (future && rn__mishap(RN__MISHAP_FREED, &future->object, rn__site()))
+        rn__panic_at(rn__site(), "rn_future_ref of a future freed before");
     /* relaxed: the caller has a reference already */
     if (future)
         atomic_fetch_add_explicit(&future->refs, 1, memory_order_relaxed);
@@ -139,6 +141,8 @@ rn_future_ref(rn_future *future)
 void
 rn_future_unref(rn_future *future)
 {
+    if (future && rn__mishap(RN__MISHAP_FREED, &future->object, rn__site()))
+        rn__panic_at(rn__site(), "rn_future_unref of a future freed before");
     /* acq_rel: all uses by others come before the free */
     if (!future ||
         atomic_fetch_sub_explicit(&future->refs, 1, memory_order_acq_rel) > 1)
@@ -146,5 +150,6 @@ rn_future_unref(rn_future *future)
     if (!rn__list_empty(&future->queue))
         rn__panic_at(rn__site(), "rn_future_unref frees a future a task waits "
                                  "for");
+    rn__note(RN__FREE, &future->object, rn__site());
     rn__free(NULL, future);
 }

@@ -142,6 +142,8 @@ lock_carefully(struct mutex *m, struct rn__task *self, const void *site,
     rn__step(RN__LOCK, &m->object, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
+    if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))
+        return -EAGAIN;
     if (try(m, self))
         return 0;
     return lock_slow(m, self, site, deadline, true);

@@ -240,6 +240,8 @@ rn_rwmutex_read_lock(rn_rwmutex *mutex, rn_time deadline)
     rn__step(RN__RLOCK, &m->object, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
+    if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))
+        return -EAGAIN;
     if (rn__likely(try_read(m)))
         return 0;
     return lock_slow(m, self, RN__RLOCK, deadline, site);
@@ -268,6 +270,8 @@ rn_rwmutex_lock(rn_rwmutex *mutex, rn_time deadline)
     rn__step(RN__WLOCK, &m->object, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
+    if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))
+        return -EAGAIN;
     if (try_write(m, self))
         return 0;
     return lock_slow(m, self, RN__WLOCK, deadline, site);

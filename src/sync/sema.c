@@ -146,6 +146,8 @@ rn_sema_acquire(rn_sema *sema, size_t n, rn_time deadline)
     rn__step(RN__ACQUIRE, &s->object, site);
     if (n > s->size)
         return -EINVAL;
+    if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &s->object, site))
+        return -EAGAIN;
     return acquire(s, self, RN__ACQUIRE, n, deadline, site);
 }
 

@@ -227,7 +227,7 @@ must_find(rn_sim_options options, rn_task_fn *fn, void *arg,
 TEST(sim_verdicts_have_names)
 {
     CHECK_STR(rn_sim_verdict_name(RN_SIM_DEADLOCK), "deadlock");
-    for (int i = RN_SIM_PASS; i <= RN_SIM_NONDETERMINISM; i++) {
+    for (int i = RN_SIM_PASS; i <= RN_SIM_STARVATION; i++) {
         CHECK(*rn_sim_verdict_name((rn_sim_verdict)i));
         for (int k = RN_SIM_PASS; k < i; k++)
             CHECK(strcmp(rn_sim_verdict_name((rn_sim_verdict)i),

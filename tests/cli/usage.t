@@ -44,7 +44,8 @@ Each command explains itself.
     a schedule fails or enough of them have passed. PROG is any program that
     calls rn_run; it need not be compiled anew. Found are deadlocks, leaked
     tasks, misuse of channels and locks, failed assertions, crashes, an exit
-    status other than 0, and runs without an end. Prints the verdict, what
+    status other than 0, runs without an end, and properties that no
+    schedule has seen (runnel/property.h). Prints the verdict, what
     happened, and the command line that repeats it.
   
     A name without a slash is a file of this folder, else one of PATH.
@@ -61,12 +62,19 @@ Each command explains itself.
     --leaks-ok     tasks that are left waiting at the end are no bug
     --verify       run each schedule twice and compare: finds what differs
                    from run to run though the schedule is the same
+    --faults LIST  let that go wrong: kinds with the most in a schedule, a
+                   chance, or both, as alloc:1,kill:2@5%,late:10%
+                     alloc      a call that allocates has no memory
+                     spurious   a condition's waiter wakes for nothing
+                     trylock    a free lock cannot be had by a try
+                     late       timers expire late, up to late_by:1ms
+                     kill       a task other than main is cancelled
     --save FILE    write the trace of the finding to FILE, for runnel trace
     --json         print one JSON object: program, verdict, schedules,
                    distinct, blocked, complete, bound (null: none),
-                   estimated (0: no idea), strategy, steps, waiting, seed
-                   (of the reported schedule), digest, time_ns, seconds,
-                   token, repeat, text
+                   estimated (0: no idea), strategy, steps, waiting, faults
+                   (injected), seed (of the reported schedule), digest,
+                   time_ns, seconds, token, repeat, text
   
   EXIT STATUS
     0 no bug was found, 1 a bug was found, 2 PROG cannot be checked
