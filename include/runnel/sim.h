@@ -45,8 +45,6 @@ typedef enum rn_sim_verdict {
     RN_SIM_HANG,           /* of a program: it ran for too long without an
                               end (in process nothing can stop it) */
     RN_SIM_NONDETERMINISM, /* the same choices gave another run */
-    RN_SIM_RACE,           /* two accesses to an rn_cell, one a write, and
-                               nothing orders them */
     RN_SIM_UNSEEN,         /* the search has ended without having seen what
                                it must (property.h) */
     RN_SIM_STARVATION      /* a task gets nothing done, though the schedule is

@@ -34,4 +34,19 @@ rn__mishap(enum rn__mishap mishap, struct rn__object *object, const void *site)
            rn__mishap_slow(mishap, object, site);
 }
 
+bool rn__step_try_slow(enum rn__kind kind, struct rn__object *object,
+                       const void *site, rn_time deadline);
+
+/* rn__step for a lock that is tried if the deadline is RN_NOW: whether it is
+ * not to be had. Costs no more than the step alone. */
+static inline bool
+rn__step_try(enum rn__kind kind, struct rn__object *object, const void *site,
+             rn_time deadline)
+{
+    /* relaxed: as in rn__step */
+    return rn__unlikely(
+               atomic_load_explicit(&rn__env_count, memory_order_relaxed)) &&
+           rn__step_try_slow(kind, object, site, deadline);
+}
+
 #endif

@@ -107,6 +107,14 @@ rn__mishap_slow(enum rn__mishap mishap, struct rn__object *object,
            worker->rt->env->mishap(worker->rt, mishap, object, site);
 }
 
+bool
+rn__step_try_slow(enum rn__kind kind, struct rn__object *object,
+                  const void *site, rn_time deadline)
+{
+    rn__step_slow(kind, object, site);
+    return deadline == RN_NOW && rn__mishap_slow(RN__MISHAP_TRY, object, site);
+}
+
 rn_time
 rn__rt_now(struct rn__rt *rt)
 {

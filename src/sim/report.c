@@ -16,7 +16,7 @@ rn_sim_verdict_name(rn_sim_verdict verdict)
         "pass",           "deadlock",   "leak",         "panic",
         "assert",         "failed",     "crash",        "no progress",
         "step limit",     "time limit", "memory limit", "hang",
-        "nondeterminism", "race",       "unseen",       "starvation"};
+        "nondeterminism", "unseen",     "starvation"};
     size_t i = (size_t)verdict;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

@@ -143,11 +143,10 @@ rn_sema_acquire(rn_sema *sema, size_t n, rn_time deadline)
     const void *site = rn__site();
     rn__need(sema, "rn_sema_acquire", site);
     struct sema *s = inner(sema);
-    rn__step(RN__ACQUIRE, &s->object, site);
+    if (rn__step_try(RN__ACQUIRE, &s->object, site, deadline))
+        return -EAGAIN;
     if (n > s->size)
         return -EINVAL;
-    if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &s->object, site))
-        return -EAGAIN;
     return acquire(s, self, RN__ACQUIRE, n, deadline, site);
 }
 
