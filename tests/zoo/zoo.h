@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* The most channels a kernel keeps until its end. */
-#define ZOO_CHANS 8
+#define ZOO_CHANS 16
 /* Time where a scenario only says "later". */
 #define ZOO_TICK RN_MS
 
@@ -53,6 +53,13 @@ zoo_chan(struct zoo *zoo, size_t elem_bytes, size_t capacity)
     zoo->chans[zoo->chan_count++] = chan;
     return chan;
 }
+
+/* Wait until a channel is closed that is only ever closed. */
+#define zoo_await(chan)                                     \
+    do {                                                    \
+        if (rn_chan_recv((chan), NULL, RN_NEVER) != -EPIPE) \
+            rn_panic("only ever closed: %s", #chan);        \
+    } while (0)
 
 /* The one of sizes (0 ends them) that a word names; 0: none. */
 static inline int
