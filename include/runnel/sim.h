@@ -57,6 +57,9 @@ typedef enum rn_sim_verdict {
 #define RN_SIM_VERIFY 2u
 /* Of rn_sim_program: drop what the program prints. */
 #define RN_SIM_QUIET 4u
+/* Go on after a finding and count: report->failing. The first one is reported.
+ * After an assertion that fails its schedule, too, goes on to its end. */
+#define RN_SIM_KEEP_GOING 8u
 
 /* What a search has done so far, for a progress line. */
 typedef struct rn_sim_progress {
@@ -117,7 +120,9 @@ typedef struct rn_sim_report {
     int complete;           /* 1: all schedules there are were run, or stood
                                for by one that was */
     int bound;              /* all schedules within this bound were run (of
-                               strategies that have one); -1: none */
+ strategies that have one); -1: none */
+    uint64_t failing;       /* schedules that ended with a finding; more than 1
+                               only with RN_SIM_KEEP_GOING */
     double estimated;       /* schedules there are, a guess; 0: no idea */
     uint64_t faults;        /* injected in the reported schedule */
 } rn_sim_report;

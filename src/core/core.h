@@ -108,6 +108,19 @@ rn__step(enum rn__kind kind, struct rn__object *object, const void *site)
 }
 
 #include "core/mishap.h"
+void rn__step_by_slow(enum rn__kind kind, struct rn__object *object,
+                      const void *site, int64_t deadline);
+
+/* The same with what its outcome depends on, if it matters who comes first: a
+ * deadline, or the value that a compare-and-swap expects. */
+static inline void
+rn__step_by(enum rn__kind kind, struct rn__object *object, const void *site,
+            int64_t deadline)
+{
+    if (rn__unlikely(
+            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
+        rn__step_by_slow(kind, object, site, deadline);
+}
 
 /* A moment between two parts of an operation: with RUNNEL_DELAYS set, wait for
  * a random while here, so that rare orders of workers become common. */
@@ -443,6 +456,7 @@ struct rn__rt {
     uint32_t epoch;        /* of object numbers */
     uint32_t objects;      /* numbers given (env) */
     uint32_t task_numbers; /* the same for tasks (env) */
+    rn_time step_deadline; /* of the step being announced (env); RN_NEVER */
     rn_options options;
     struct rn__stackpool pool;
     struct rn_scope root;

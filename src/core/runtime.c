@@ -50,6 +50,16 @@ prepare_process(void)
 /* ---- the world ---------------------------------------------------------- */
 
 void
+rn__step_by_slow(enum rn__kind kind, struct rn__object *object,
+                 const void *site, int64_t deadline)
+{
+    struct rn__rt *rt = rn__rt_self();
+    if (rt)
+        rt->step_deadline = deadline;
+    rn__step_slow(kind, object, site);
+}
+
+void
 rn__step_slow(enum rn__kind kind, struct rn__object *object, const void *site)
 {
     struct rn__worker *worker = rn__worker_self();

@@ -368,7 +368,8 @@ rn__task_run(struct rn__task *task)
             end_in_a_scope();
         worker = rn__worker_self();
     }
-    rn__step(RN__END, NULL, task->spawn_site); /* for real it does not switch */
+    /* for real it does not switch */
+    rn__step_by(RN__END, NULL, task->spawn_site, result < 0 ? RN_NOW : RN_NEVER);
     end(worker, task, result);
 }
 
@@ -431,7 +432,9 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
     struct rn__rt *rt = self->rt;
     const void *site = rn__site();
     int got = 0;
-    rn__step(RN__JOIN, NULL, site);
+    struct rn__task *record = rn__task_record(rt, task.id);
+    bool named = record && rn__task_is(record, task.id);
+    rn__step_by(RN__JOIN, named ? &record->object : NULL, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     struct rn__task *target = find(rt, task.id);

@@ -72,7 +72,11 @@ finish(struct job *job, uint64_t seed)
         verify(job);
     job->report->schedules++;
     job->report->distinct += rn__distinct_add(&job->distinct, world->digest);
-    fill_report(job, seed);
+    if (job->report->failing == 0)
+        fill_report(job, seed);
+    job->report->failing += world->verdict != RN_SIM_PASS;
+    if (job->report->failing && job->options->flags & RN_SIM_KEEP_GOING)
+        world->want_text = false; /* one is told */
 }
 
 static void
@@ -99,10 +103,13 @@ one(struct job *job, uint64_t i)
     rn__world_run(world, job->fn, job->arg);
     rn__world_log(world, &log);
     rn__searcher_learn(&job->searcher, &plan, &log);
-    job->found_by = plan.strategy;
-    job->found_param = plan.param;
+    if (job->report->failing == 0) {
+        job->found_by = plan.strategy;
+        job->found_param = plan.param;
+    }
     finish(job, plan.seed);
-    return world->verdict == RN_SIM_PASS &&
+    return (world->verdict == RN_SIM_PASS ||
+            job->options->flags & RN_SIM_KEEP_GOING) &&
            rn__search_goes_on(job->options, job->started, &job->told,
                               job->report);
 }
@@ -113,7 +120,8 @@ search(struct job *job)
     int more = 1;
     for (uint64_t i = 0; more > 0 && i < job->options->schedules; i++)
         more = one(job, i);
-    rn__search_sum_up(&job->searcher, job->report);
+    rn__search_sum_up(&job->searcher,
+                      job->options->flags & RN_SIM_KEEP_GOING, job->report);
     if (job->report->verdict != RN_SIM_PASS)
         job->report->strategy =
             rn__strategy_text(job->found_by, job->found_param);

@@ -13,6 +13,10 @@ rn_sim_assert(int condition, const char *what)
     if (rn__likely(condition))
         return;
     struct rn__world *world = rn__world_self();
+    if (world && world->options.flags & RN_SIM_KEEP_GOING) {
+        rn__world_note_failure(world, RN_SIM_ASSERT, rn__site(), what);
+        return;
+    }
     if (world && rn__self_or_lender())
         rn__world_fail(world, RN_SIM_ASSERT, rn__site(), "%s", what);
     rn__panic_at(rn__site(), "assertion failed: %s", what);
@@ -48,6 +52,10 @@ void
 rn_sim_explore_begin(void)
 {
     struct rn__world *world = rn__world_self();
+    if (world && world->depend && world->waiting_to_explore) {
+        rn__depend_tick(world->depend);
+        world->depend->begun = world->depend->act_count;
+    }
     if (world)
         world->waiting_to_explore = false;
 }

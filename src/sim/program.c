@@ -282,14 +282,16 @@ finish(struct search *s)
         int error = s->options->trace_path ? tell(s, link, NULL, s->listed) : 0;
         free(report->text);
         report->text = NULL;
-        rn__search_sum_up(&s->searcher, report);
+        rn__search_sum_up(&s->searcher,
+                      s->options->flags & RN_SIM_KEEP_GOING, report);
         report->strategy =
             rn__strategy_text(s->searcher.strategy, s->searcher.param);
         if (s->options->schedules != 1)
             judge_properties(s);
         return error;
     }
-    rn__search_sum_up(&s->searcher, report);
+    rn__search_sum_up(&s->searcher,
+                      s->options->flags & RN_SIM_KEEP_GOING, report);
     report->strategy = rn__strategy_text(s->found_by, s->found_param);
     /* What other servers ran beyond it does not count. */
     report->schedules = s->found + 1;

@@ -47,9 +47,11 @@ rn__search_open(struct rn__searcher *s, const rn_sim_options *options,
 }
 
 void
-rn__search_sum_up(const struct rn__searcher *s, rn_sim_report *report)
+rn__search_sum_up(const struct rn__searcher *s, bool keeps_going,
+                  rn_sim_report *report)
 {
-    report->complete = s->complete && report->verdict == RN_SIM_PASS;
+    bool cut = report->verdict != RN_SIM_PASS && !keeps_going;
+    report->complete = s->complete && !cut;
     report->bound = s->bound;
     report->blocked = s->blocked;
     report->estimated = s->complete ? (double)report->schedules : s->estimated;

@@ -21,6 +21,7 @@ bool rn__search_goes_on(const rn_sim_options *options, rn_time started,
 int rn__search_open(struct rn__searcher *s, const rn_sim_options *options,
                     bool single, char **why);
 /* Put what is known at the end into the report. */
-void rn__search_sum_up(const struct rn__searcher *s, rn_sim_report *report);
+void rn__search_sum_up(const struct rn__searcher *s, bool keeps_going,
+                       rn_sim_report *report);
 
 #endif

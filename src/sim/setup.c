@@ -37,7 +37,8 @@ complain(const rn_sim_options *o)
                           o->max_bytes, MIB);
     if (o->max_time < 0 || o->max_run_time < 0 || !(o->seconds >= 0))
         return rn__format("a time limit is negative");
-    if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET))
+    if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET |
+                     RN_SIM_KEEP_GOING))
         return rn__format("flags 0x%x are unknown", o->flags);
     return rn__faults_complain(&o->faults);
 }
@@ -121,6 +122,7 @@ unmake(struct rn__world *world)
     unmap(world->names, RN__SIM_NAMES * sizeof *world->names);
     unmap(world->handles, RN__SIM_NAMES * sizeof *world->handles);
     rn__arena_fini(&world->arena);
+    rn__depend_fini(&world->own_depend);
     free(world->choices.list);
     free(world->forked);
     free(world->words.list);

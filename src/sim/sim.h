@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "sim/arena.h"
+#include "sim/depend.h"
 #include "sim/fault.h"
 #include "sim/freed.h"
 #include "sim/property.h"
@@ -101,6 +102,10 @@ struct rn__world {
     struct rn__stuck stuck;
     struct rn__freed freed;
 
+    struct rn__depend *depend; /* NULL: acts are not looked at */
+    struct rn__depend own_depend;
+
+    bool noted; /* a failure, after which the schedule goes on */
     bool over;
     rn_sim_verdict verdict;
     char *message;     /* what failed; malloc'ed */
@@ -144,6 +149,9 @@ void rn__world_fail(struct rn__world *world, rn_sim_verdict verdict,
 /* The same without leaving the task, and with a malloc'ed message. */
 void rn__world_finish(struct rn__world *world, rn_sim_verdict verdict,
                       const void *site, char *message);
+/* A failure that does not end the schedule. */
+void rn__world_note_failure(struct rn__world *world, rn_sim_verdict verdict,
+                            const void *site, const char *what);
 
 /* The environment (world.c). */
 extern const struct rn__env rn__sim_env;

@@ -12,6 +12,7 @@ static const struct rn__strategy *const table[] = {
     &rn__strategy_portfolio, &rn__strategy_random,     &rn__strategy_pct,
     &rn__strategy_pos,       &rn__strategy_surw,       &rn__strategy_dfs,
     &rn__strategy_delay,     &rn__strategy_preemption, &rn__strategy_default,
+    &rn__strategy_dpor,
 };
 
 enum { COUNT = sizeof table / sizeof *table };

@@ -135,6 +135,7 @@ struct rn__strategy {
     bool looks;   /* pick wants fork->steps */
     bool draws;   /* pick is random: a fault is drawn by its own odds */
     bool forked;  /* learn wants log->forked */
+    bool acts;    /* pick, end want world->depend */
     size_t bytes; /* of searcher->state */
 
     /* Fill in plan (all 0 but index, seed, param and strategy, which may be
@@ -205,5 +206,6 @@ extern const struct rn__strategy rn__strategy_portfolio;
 extern const struct rn__strategy rn__strategy_dfs; /* tree.c */
 extern const struct rn__strategy rn__strategy_preemption;
 extern const struct rn__strategy rn__strategy_delay;
+extern const struct rn__strategy rn__strategy_dpor; /* dpor.c */
 
 #endif

@@ -106,16 +106,36 @@ number(struct rn__rt *rt, struct rn__object *object)
     return (uint32_t)object->id;
 }
 
+/* What is recorded is also part of an act, or begins one. */
+static void
+note_act(struct rn__world *world, struct rn__task *self, enum rn__kind kind,
+         uint32_t object)
+{
+    if (kind == RN__BEGIN) {
+        struct rn__doing doing = {
+            .task = self,
+            .name = world->pending[rn__task_number(self)].lineage,
+            .kind = kind};
+        rn__depend_step(world->depend, &doing);
+    } else {
+        rn__depend_note(world->depend, self, kind, object);
+    }
+}
+
 static void
 note(struct rn__rt *rt, enum rn__kind kind, uint32_t object, const void *site)
 {
     struct rn__world *world = world_of(rt);
+    struct rn__task *self = rn__current(&world->worker);
     if (world->looking)
         return;
-    record(world, current_number(world), kind, object, site);
+    if (world->depend)
+        note_act(world, self, kind, object);
+    if (kind != RN__NONE)
+        record(world, current_number(world), kind, object, site);
     if (kind != RN__BLOCK)
         return;
-    rn__stuck_check(world, rn__current(&world->worker));
+    rn__stuck_check(world, self);
     if (world->invariants.count)
         rn__invariants_check(world);
 }
@@ -142,12 +162,31 @@ rn__world_finish(struct rn__world *world, rn_sim_verdict verdict,
         free(message);
         return;
     }
+    if (world->noted)
+        verdict = world->verdict;
     record(world, current_number(world), RN__VERDICT, verdict, site);
     world->over = true;
+    if (world->noted) {
+        free(message);
+        return;
+    }
     world->verdict = verdict;
     world->site = site;
     world->culprit = site ? current_number(world) : 0;
     world->message = message;
+}
+
+void
+rn__world_note_failure(struct rn__world *world, rn_sim_verdict verdict,
+                       const void *site, const char *what)
+{
+    if (world->over || world->noted)
+        return;
+    world->noted = true;
+    world->verdict = verdict;
+    world->site = site;
+    world->culprit = current_number(world);
+    world->message = rn__format("%s", what);
 }
 
 void
@@ -179,8 +218,12 @@ fail(struct rn__rt *rt, const char *text, const void *site)
 static uint32_t
 choose(struct rn__rt *rt, uint32_t n)
 {
+    struct rn__world *world = world_of(rt);
     struct rn__fork fork = {.n = n, .data = true, .self = n};
-    return rn__choose_fork(world_of(rt), &fork);
+    uint32_t choice = rn__choose_fork(world, &fork);
+    if (world->depend && n > 1 && !world->waiting_to_explore)
+        rn__depend_choice(world->depend, n, choice);
+    return choice;
 }
 
 static void
@@ -201,6 +244,9 @@ ready(struct rn__rt *rt, struct rn__task *task)
         rn__pend_begin(world, task, by);
     else if (task != rn__current(&world->worker))
         rn__pend(world, rn__task_number(task), RN__NONE, NULL, NULL);
+    if (world->depend)
+        rn__depend_wake(world->depend, world->clock_acts ? 0 : by,
+                        rn__task_number(task));
     if (world->clock_acts || (by && task != rn__current(&world->worker)))
         record(world, world->clock_acts ? 0 : by,
                world->clock_acts ? RN__TIMEOUT : RN__WAKE,
@@ -227,6 +273,9 @@ due_timers(struct rn__world *world, struct rn__heap_node **due)
 static void
 expire(struct rn__world *world, struct rn__heap_node *node)
 {
+    if (world->depend)
+        rn__depend_fire(world->depend,
+                        rn__container_of(node, struct rn__timer, node));
     world->clock_acts = true;
     rn__timer_expire(&world->worker,
                      rn__container_of(node, struct rn__timer, node));
@@ -332,6 +381,16 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
     }
 }
 
+/* Whether a step goes on with a transaction that this task is in: it is one act
+ * where acts are looked at, as nobody sees it half done. */
+static bool
+in_transaction(const struct rn__world *world, const struct rn__task *self,
+               enum rn__kind kind)
+{
+    bool tx = self->in_tx || kind == RN__COMMIT || kind == RN__RETRY;
+    return tx && rn__depend_in_tx(world->depend, rn__task_number(self));
+}
+
 static void
 task_ends(struct rn__world *world, struct rn__task *self)
 {
@@ -367,6 +426,8 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
         rn__invariants_check(world);
     uint32_t task = rn__task_number(self),
              what = object ? number(rt, object) : 0;
+    rn_time deadline = rt->step_deadline;
+    rt->step_deadline = RN_NEVER;
     record(world, task, kind, what, site);
     rn__pend(world, task, kind, object, site);
     if (kind == RN__END)
@@ -374,10 +435,24 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
     count_step(world, site);
     if (rn__unlikely(world->injector.on) && kind != RN__END)
         rn__inject_kill(world, self, site);
-    if (self->atomic_depth == 0)
+    bool goes_on = self->atomic_depth > 0 ||
+                   (world->depend && in_transaction(world, self, kind));
+    if (!goes_on)
         preempt(world, self, kind == RN__YIELD);
     if (rn__unlikely(object && rn__freed_is(object))) /* meanwhile */
         rn__freed_use(world, kind, object, site);
+    if (world->depend && !world->over) {
+        struct rn__doing doing = {.task = self,
+                                  .name = world->pending[task].lineage,
+                                  .kind = kind,
+                                  .object = what,
+                                  .address = object,
+                                  .expected = deadline,
+                                  .at_once = deadline <= world->now,
+                                  .timed = deadline != RN_NEVER,
+                                  .goes_on = goes_on};
+        rn__depend_step(world->depend, &doing);
+    }
 }
 
 /* ---- nobody runs -------------------------------------------------------- */
@@ -423,6 +498,8 @@ move_time(struct rn__world *world)
         return true;
     }
     if (first > world->now) {
+        if (world->depend)
+            rn__depend_tick(world->depend);
         world->now = first;
         world->worker.clock = world->now;
         world->instant_steps = 0;
@@ -561,7 +638,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     limit_events(world);
     world->full = false;
     world->digest = 0;
-    world->over = world->waiting_to_explore = false;
+    world->over = world->waiting_to_explore = world->noted = false;
     world->verdict = RN_SIM_PASS;
     world->waiting = 0;
     world->starved_tries = 0;
@@ -570,6 +647,9 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;
+    world->depend = plan->strategy->acts ? &world->own_depend : NULL;
+    if (world->depend)
+        rn__depend_reset(world->depend);
     if (plan->strategy->begin)
         plan->strategy->begin(world);
 }
@@ -593,6 +673,7 @@ reset_runtime(struct rn__world *world)
     world->over = false;
     rn__rt_init(&world->rt, &options, &rn__sim_env, world);
     world->rt.started = 0;
+    world->rt.step_deadline = RN_NEVER;
     world->rt.stacks = world->stacks;
     world->stacks = NULL;
 }

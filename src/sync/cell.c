@@ -93,7 +93,7 @@ rn_atomic_cas(rn_atomic *atomic, int64_t expected, int64_t desired)
 {
     const void *site = rn__site();
     struct atomic *a = inner(atomic, "rn_atomic_cas", site);
-    rn__step(RN__CAS, &a->object, site);
+    rn__step_by(RN__CAS, &a->object, site, expected);
     bool done = atomic_compare_exchange_strong(&a->value, &expected, desired);
     if (!done)
         rn__note(RN__CAS_FAILED, &a->object, site);

@@ -121,7 +121,7 @@ send(struct rn__task *self, rn_chan *chan, const void *elem, rn_time deadline,
      const void *site)
 {
     struct rn__waiter *wake;
-    rn__step(RN__SEND, chan ? &chan->object : NULL, site);
+    rn__step_by(RN__SEND, chan ? &chan->object : NULL, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (rn__unlikely(!chan))
@@ -142,7 +142,7 @@ recv(struct rn__task *self, rn_chan *chan, void *elem, rn_time deadline,
      const void *site)
 {
     struct rn__waiter *wake;
-    rn__step(RN__RECV, chan ? &chan->object : NULL, site);
+    rn__step_by(RN__RECV, chan ? &chan->object : NULL, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (rn__unlikely(!chan))

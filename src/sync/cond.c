@@ -41,6 +41,7 @@ rn_cond_wait(rn_cond *cond, rn_mutex *mutex, rn_time deadline)
     rn__wait_open(self, RN__COND_WAIT, &c->object, site, true);
     rn__wait_add(&c->queue, &waiter, self, 0, NULL);
     rn__unlock(&c->lock);
+    rn__note(RN__NONE, (struct rn__object *)(void *)mutex, NULL);
     rn__mutex_release(mutex);
     /* To be woken for nothing is as good now as later: the task goes on when
      * the schedule lets it. */

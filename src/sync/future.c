@@ -109,7 +109,7 @@ rn_future_wait(rn_future *future, void *value, rn_time deadline)
     struct rn__task *self = rn__self_in("rn_future_wait");
     const void *site = rn__site();
     rn__need(future, "rn_future_wait", site);
-    rn__step(RN__FUTURE, &future->object, site);
+    rn__step_by(RN__FUTURE, &future->object, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (rn__future_done(future))

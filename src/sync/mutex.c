@@ -139,7 +139,7 @@ __attribute__((noinline)) static int
 lock_carefully(struct mutex *m, struct rn__task *self, const void *site,
                rn_time deadline)
 {
-    rn__step(RN__LOCK, &m->object, site);
+    rn__step_by(RN__LOCK, &m->object, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))

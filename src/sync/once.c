@@ -59,6 +59,7 @@ run(struct once *o, struct rn__task *self, void (*fn)(void *), void *arg)
                           memory_order_relaxed);
     leave(o, RUNNING);
     fn(arg);
+    rn__note(RN__NONE, &o->object, NULL);
     enter(o);
     atomic_store_explicit(&o->object.holder, 0, memory_order_relaxed);
     rn__wait_claim_all(&o->queue, 0, &woken);

@@ -237,7 +237,7 @@ rn_rwmutex_read_lock(rn_rwmutex *mutex, rn_time deadline)
     const void *site = rn__site();
     rn__need(mutex, "rn_rwmutex_read_lock", site);
     struct rwmutex *m = inner(mutex);
-    rn__step(RN__RLOCK, &m->object, site);
+    rn__step_by(RN__RLOCK, &m->object, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))
@@ -267,7 +267,7 @@ rn_rwmutex_lock(rn_rwmutex *mutex, rn_time deadline)
     const void *site = rn__site();
     rn__need(mutex, "rn_rwmutex_lock", site);
     struct rwmutex *m = inner(mutex);
-    rn__step(RN__WLOCK, &m->object, site);
+    rn__step_by(RN__WLOCK, &m->object, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     if (deadline == RN_NOW && rn__mishap(RN__MISHAP_TRY, &m->object, site))

@@ -38,7 +38,7 @@ wake_all(struct group *g)
 static inline void
 add(struct group *g, int n, const void *site)
 {
-    rn__step(RN__GROUP_ADD, &g->object, site);
+    rn__step_by(RN__GROUP_ADD, &g->object, site, n > 0 ? RN_NOW : RN_NEVER);
     rn__lock(&g->lock);
     int64_t count = (int64_t)g->count + n;
     if (count < 0 || count > INT32_MAX) {
@@ -76,7 +76,7 @@ rn_waitgroup_wait(rn_waitgroup *group, rn_time deadline)
     const void *site = rn__site();
     rn__need(group, "rn_waitgroup_wait", site);
     struct group *g = inner(group);
-    rn__step(RN__GROUP_WAIT, &g->object, site);
+    rn__step_by(RN__GROUP_WAIT, &g->object, site, deadline);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     rn__lock(&g->lock);

@@ -1,0 +1,769 @@
+/* sim/depend.c - see depend.h. */
+#include "sim/depend.h"
+
+#include "base/prng.h"
+#include "sync/sync.h"
+
+#include <runnel/cell.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which uses meet ---------------------------------------------------- */
+
+#define BIT(mode) (1u << RN__MODE_##mode)
+
+static const uint8_t meets[RN__MODE_COUNT] = {
+    [RN__MODE_QUIET] = BIT(WHOLE),
+    [RN__MODE_READ] = BIT(PUT) | BIT(TAKE) | BIT(WHOLE),
+    [RN__MODE_PUT] = BIT(READ) | BIT(PUT) | BIT(WHOLE),
+    [RN__MODE_TAKE] = BIT(READ) | BIT(TAKE) | BIT(WHOLE),
+    [RN__MODE_WHOLE] =
+        BIT(QUIET) | BIT(READ) | BIT(PUT) | BIT(TAKE) | BIT(WHOLE),
+};
+
+static bool
+meet(uint8_t a, uint8_t b)
+{
+    return meets[a] >> b & 1;
+}
+
+/* What a step does to its object; what is not listed is taken for WHOLE. NONE:
+ * it is about no object that another could see. */
+struct rule {
+    uint8_t mode;
+    bool listed;
+    bool word;    /* a cell: whether it waits is no question */
+    bool deaf;    /* a cancel does not change it */
+    bool of_task; /* the object is a task */
+    bool takes;   /* what was given to the object is a cause of its end */
+};
+
+#define RULE(kind, ...) [RN__##kind] = {RN__MODE_##__VA_ARGS__}
+
+static const struct rule rules[RN__KIND_COUNT] = {
+    RULE(SPAWN, NONE, true, .of_task = true),
+    RULE(BEGIN, NONE, true),
+    RULE(YIELD, NONE, true),
+    RULE(SLEEP, NONE, true),
+    RULE(SCOPE_OPEN, NONE, true),
+    RULE(SELECT, NONE, true),
+    RULE(CHOOSE, NONE, true),
+    RULE(POLL, NONE, true),
+    RULE(COMMIT, NONE, true),
+    RULE(RETRY, NONE, true),
+    RULE(TVAR_WRITE, NONE, true, .deaf = true),
+    RULE(END, NONE, true, .deaf = true),
+    RULE(JOIN, TAKE, true, .of_task = true, .takes = true),
+    RULE(TASK_CANCEL, NONE, true, .of_task = true),
+    RULE(SCOPE_CLOSE, QUIET, true, .takes = true),
+    RULE(SCOPE_CANCEL, NONE, true),
+    RULE(SEND, PUT, true),
+    RULE(RECV, TAKE, true),
+    RULE(LOCK, TAKE, true, .takes = true),
+    RULE(UNLOCK, PUT, true),
+    RULE(RLOCK, READ, true, .takes = true),
+    RULE(RUNLOCK, QUIET, true),
+    RULE(WLOCK, TAKE, true, .takes = true),
+    RULE(WUNLOCK, PUT, true),
+    RULE(DOWNGRADE, PUT, true),
+    RULE(COMPLETE, TAKE, true),
+    RULE(FUTURE, QUIET, true, .takes = true),
+    RULE(GROUP_ADD, QUIET, true, .word = true),
+    RULE(GROUP_WAIT, QUIET, true, .takes = true),
+    RULE(CHAN_LEN, READ, true),
+    RULE(COND_WAIT, WHOLE, true, .word = true),
+    RULE(COND_SIGNAL, WHOLE, true, .word = true),
+    RULE(COND_BROADCAST, WHOLE, true, .word = true),
+    RULE(ONCE, WHOLE, true, .word = true, .takes = true),
+    RULE(CELL_READ, READ, true, .word = true, .deaf = true),
+    RULE(CELL_WRITE, WHOLE, true, .word = true, .deaf = true),
+    RULE(LOAD, READ, true, .word = true, .deaf = true),
+    RULE(STORE, WHOLE, true, .word = true, .deaf = true),
+    RULE(FETCH_ADD, WHOLE, true, .word = true, .deaf = true),
+    RULE(EXCHANGE, WHOLE, true, .word = true, .deaf = true),
+    RULE(CAS, WHOLE, true, .word = true, .deaf = true),
+    RULE(TVAR_READ, READ, true, .word = true, .deaf = true),
+    RULE(TVAR_SET, WHOLE, true, .word = true, .deaf = true),
+    RULE(ARM_JOIN, WHOLE, true, .of_task = true),
+};
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Room for count elements; the new part is zeroed. */
+static bool
+grow(struct rn__depend *d, void *list, uint32_t *room, uint32_t count,
+     size_t bytes)
+{
+    char *old;
+    if (count <= *room)
+        return true;
+    uint32_t wanted = *room ? *room : 32;
+    while (wanted < count)
+        wanted *= 2;
+    memcpy(&old, list, sizeof old);
+    char *larger = realloc(old, wanted * bytes);
+    if (!larger) {
+        d->failed = true;
+        return false;
+    }
+    memset(larger + *room * bytes, 0, (wanted - *room) * bytes);
+    memcpy(list, &larger, sizeof larger);
+    *room = wanted;
+    return true;
+}
+
+#define GROW(d, list, room, count) \
+    grow(d, &(d)->list, &(d)->room, count, sizeof *(d)->list)
+
+void
+rn__depend_fini(struct rn__depend *d)
+{
+    for (uint32_t i = 0; i < d->object_room; i++) {
+        free(d->objects[i].puts.acts);
+        free(d->objects[i].takes.acts);
+    }
+    free(d->acts);
+    free(d->accesses);
+    free(d->choices);
+    free(d->widths);
+    free(d->races);
+    free(d->rows);
+    free(d->clocks);
+    free(d->causes);
+    free(d->strands);
+    free(d->thread_of);
+    free(d->objects);
+    free(d->woken);
+    free(d->met);
+    free(d->arms);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- clocks ------------------------------------------------------------- */
+
+static uint32_t *
+row(const struct rn__depend *d, uint32_t i)
+{
+    return &d->rows[(size_t)i * d->width];
+}
+
+/* There is one more thread than a row has places. */
+static bool
+widen(struct rn__depend *d)
+{
+    uint32_t width = 2 * d->width;
+    uint32_t *rows = calloc((size_t)d->row_room * width + 1, sizeof *rows);
+    if (!rows) {
+        d->failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < d->row_count && i < d->row_room; i++)
+        memcpy(&rows[(size_t)i * width], row(d, i), d->width * sizeof *rows);
+    free(d->rows);
+    d->rows = rows;
+    d->width = width;
+    return true;
+}
+
+/* A row of zeros; 0: out of memory. */
+static uint32_t
+new_row(struct rn__depend *d)
+{
+    if (d->row_count == d->row_room || !d->rows) {
+        uint32_t room = d->row_room ? 2 * d->row_room : 64;
+        uint32_t *rows =
+            realloc(d->rows, (size_t)room * d->width * sizeof *rows);
+        if (!rows) {
+            d->failed = true;
+            return 0;
+        }
+        d->rows = rows;
+        d->row_room = room;
+    }
+    memset(row(d, d->row_count), 0, d->width * sizeof *d->rows);
+    return d->row_count++;
+}
+
+void
+rn__depend_reset(struct rn__depend *d)
+{
+    for (uint32_t i = 0; i < d->object_count; i++) {
+        struct rn__used *o = &d->objects[i];
+        o->last = o->given = o->read = o->puts.count = o->takes.count = 0;
+        o->spoilt = false;
+    }
+    if (d->number_room)
+        memset(d->thread_of, 0, d->number_room * sizeof *d->thread_of);
+    d->act_count = d->choice_count = d->race_count = d->strand_count = 0;
+    d->object_count = d->woken_count = d->arm_count = d->last_cancel = 0;
+    d->begun = 0;
+    d->access_count = 1;
+    d->row_count = d->instant = 0;
+    d->open = d->failed = false;
+    if (!d->width)
+        d->width = 8;
+    d->instant = new_row(d); /* 0, which also stands for none */
+}
+
+static void
+join(struct rn__depend *d, uint32_t to, uint32_t from)
+{
+    uint32_t *t = row(d, to);
+    const uint32_t *f = row(d, from);
+    for (uint32_t i = 0; i < d->strand_count; i++)
+        if (f[i] > t[i])
+            t[i] = f[i];
+}
+
+/* What has happened up to now in a thread. */
+static void
+join_thread(struct rn__depend *d, uint32_t to, const struct rn__strand *thread)
+{
+    if (thread->last)
+        join(d, to, d->clocks[thread->last - 1]);
+    join(d, to, thread->pending);
+}
+
+/* Join a row into that of an object, which is made when it is first needed. */
+static void
+give(struct rn__depend *d, uint32_t *to, uint32_t from)
+{
+    uint32_t made = *to ? *to : new_row(d);
+    *to = made;
+    if (made)
+        join(d, made, from);
+}
+
+/* ---- threads and objects ------------------------------------------------ */
+
+static struct rn__strand *
+new_thread(struct rn__depend *d, struct rn__task *task, uint64_t name)
+{
+    if (!GROW(d, strands, strand_room, d->strand_count + 1) ||
+        (d->strand_count == d->width && !widen(d)))
+        return NULL;
+    uint32_t pending = new_row(d);
+    if (!pending)
+        return NULL;
+    struct rn__strand *thread = &d->strands[d->strand_count++];
+    *thread = (struct rn__strand){.name = name, .task = task,
+                                  .pending = pending};
+    return thread;
+}
+
+static struct rn__strand *
+thread_of(struct rn__depend *d, uint32_t number)
+{
+    if (!GROW(d, thread_of, number_room, number + 1))
+        return NULL;
+    if (!d->thread_of[number]) {
+        if (!new_thread(d, NULL, 0))
+            return NULL;
+        d->thread_of[number] = d->strand_count;
+    }
+    return &d->strands[d->thread_of[number] - 1];
+}
+
+/* Objects and tasks are numbered apart; 0 and 1 stand for what has no number:
+ * the root scope, and all else. */
+static uint32_t
+object_index(struct rn__depend *d, uint32_t number, bool of_task)
+{
+    uint32_t index = 2 * number + of_task;
+    if (!GROW(d, objects, object_room, index + 1))
+        return 0;
+    if (index >= d->object_count)
+        d->object_count = index + 1;
+    return index;
+}
+
+/* ---- an act ------------------------------------------------------------- */
+
+static struct rn__act *
+last_act(struct rn__depend *d)
+{
+    return &d->acts[d->act_count - 1];
+}
+
+static bool
+open_act(struct rn__depend *d, struct rn__strand *thread, enum rn__kind kind)
+{
+    uint32_t a = d->act_count;
+    if (!GROW(d, acts, act_room, a + 1))
+        return false;
+    if (d->clock_room < d->act_room) {
+        uint32_t room = d->clock_room;
+        if (!grow(d, &d->clocks, &room, d->act_room, sizeof *d->clocks) ||
+            !GROW(d, causes, clock_room, d->act_room))
+            return false;
+    }
+    uint32_t clock = new_row(d), pending = new_row(d);
+    if (!clock || !pending)
+        return false;
+    join_thread(d, clock, thread);
+    d->clocks[a] = clock;
+    d->causes[a] = thread->pending;
+    thread->pending = pending;
+    d->acts[a] = (struct rn__act){.name = thread->name,
+                                  .thread = (uint32_t)(thread - d->strands),
+                                  .index = ++thread->count,
+                                  .access = d->access_count,
+                                  .choice = d->choice_count,
+                                  .kind = (uint8_t)kind};
+    thread->last = a + 1;
+    d->act_count++;
+    d->open = true;
+    d->in_tx = false;
+    return true;
+}
+
+static void
+use(struct rn__depend *d, uint32_t object, uint8_t mode, bool spoils)
+{
+    struct rn__act *act = last_act(d);
+    if (!GROW(d, accesses, access_room, d->access_count + 1))
+        return;
+    if (d->objects[object].spoilt)
+        mode = RN__MODE_WHOLE;
+    d->accesses[d->access_count++] =
+        (struct rn__access){.object = object,
+                            .act = d->act_count - 1,
+                            .mode = mode,
+                            .spoils = spoils,
+                            .choices = act->choices};
+    act->accesses++;
+}
+
+/* ---- the end of an act -------------------------------------------------- */
+
+static void
+meet_act(struct rn__depend *d, uint32_t other)
+{
+    for (uint32_t i = 0; i < d->met_count; i++)
+        if (d->met[i] == other)
+            return;
+    if (GROW(d, met, met_room, d->met_count + 1))
+        d->met[d->met_count++] = other;
+}
+
+/* The acts that this one comes after because of an access. What an earlier one
+ * of the same kind meets need not be looked for. */
+static void
+meet_object(struct rn__depend *d, const struct rn__access *access)
+{
+    uint32_t i = d->objects[access->object].last;
+    while (i) {
+        const struct rn__access *other = &d->accesses[i];
+        if (other->act != access->act && meet(access->mode, other->mode)) {
+            meet_act(d, other->act);
+            if (other->mode == RN__MODE_WHOLE || other->mode == access->mode)
+                return;
+        }
+        i = other->before;
+    }
+}
+
+static void
+meet_cancels(struct rn__depend *d, uint32_t a)
+{
+    if (d->acts[a].heeds && d->last_cancel)
+        meet_act(d, d->last_cancel - 1);
+    for (uint32_t t = 0; d->acts[a].cancels && t < d->strand_count; t++)
+        if (t != d->acts[a].thread && d->strands[t].heeded)
+            meet_act(d, d->strands[t].heeded - 1);
+}
+
+/* Met directly: not known before, and not through another. */
+static bool
+is_direct(const struct rn__depend *d, uint32_t other, const uint32_t *known)
+{
+    const struct rn__act *o = &d->acts[other];
+    if (known[o->thread] >= o->index)
+        return false;
+    for (uint32_t j = 0; j < d->met_count; j++)
+        if (d->met[j] != other && rn__act_before(d, other, d->met[j]))
+            return false;
+    return true;
+}
+
+static void
+keep_races(struct rn__depend *d, uint32_t a, const uint32_t *known)
+{
+    d->acts[a].race = d->race_count;
+    for (uint32_t i = 0; i < d->met_count; i++)
+        if (is_direct(d, d->met[i], known) &&
+            GROW(d, races, race_room, d->race_count + 1))
+            d->races[d->race_count++] = d->met[i];
+    d->acts[a].races = d->race_count - d->acts[a].race;
+}
+
+static void
+add_to(struct rn__depend *d, struct rn__order *order, uint32_t act)
+{
+    if (grow(d, &order->acts, &order->room, order->count + 1,
+             sizeof *order->acts))
+        order->acts[order->count++] = act;
+}
+
+/* A send or a receive takes its place; what has to come before its end has
+ * happened, or will wake it. */
+static void
+take_place(struct rn__depend *d, struct rn__used *o, uint32_t a, bool put,
+           struct rn__strand *thread)
+{
+    struct rn__order *mine = put ? &o->puts : &o->takes;
+    struct rn__order *other = put ? &o->takes : &o->puts;
+    size_t skip = put ? o->capacity : 0, k = mine->count;
+    add_to(d, mine, a);
+    if (k >= skip && k - skip < other->count)
+        join(d, thread->pending, d->clocks[other->acts[k - skip]]);
+}
+
+/* What has been given so far is a cause of what follows this operation. */
+static void
+acquire(struct rn__depend *d, const struct rn__act *act,
+        struct rn__strand *thread)
+{
+    if (!rules[act->kind].takes)
+        return;
+    for (uint32_t i = 0; i < act->accesses; i++) {
+        const struct rn__used *o =
+            &d->objects[d->accesses[act->access + i].object];
+        if (o->given)
+            join(d, thread->pending, o->given);
+        if (o->read && act->kind != RN__RLOCK)
+            join(d, thread->pending, o->read);
+    }
+}
+
+static void
+release(struct rn__depend *d, uint32_t a, struct rn__used *o)
+{
+    uint8_t kind = d->acts[a].kind;
+    if (kind == RN__RUNLOCK)
+        give(d, &o->read, d->clocks[a]);
+    else if (kind == RN__UNLOCK || kind == RN__WUNLOCK ||
+             kind == RN__DOWNGRADE || kind == RN__COMPLETE ||
+             kind == RN__GROUP_ADD || kind == RN__END)
+        give(d, &o->given, d->clocks[a]);
+}
+
+/* The accesses of the act become part of their objects' past. */
+static void
+settle(struct rn__depend *d, uint32_t a, struct rn__strand *thread)
+{
+    const struct rn__act *act = &d->acts[a];
+    for (uint32_t i = act->access; i < act->access + act->accesses; i++) {
+        struct rn__access *access = &d->accesses[i];
+        struct rn__used *o = &d->objects[access->object];
+        access->before = o->last;
+        o->last = i;
+        o->spoilt |= access->spoils;
+        if ((act->kind == RN__SEND || act->kind == RN__RECV) && !o->spoilt)
+            take_place(d, o, a, act->kind == RN__SEND, thread);
+        release(d, a, o);
+    }
+}
+
+/* Who waited for one of several things goes on for one: it meets all others
+ * that come for the rest. */
+static void
+claim(struct rn__depend *d, const struct rn__strand *woken)
+{
+    const struct rn__act *act = &d->acts[woken->last - 1];
+    if (act->accesses < 2)
+        return;
+    for (uint32_t i = 0; i < act->accesses; i++)
+        use(d, d->accesses[act->access + i].object, RN__MODE_WHOLE, false);
+}
+
+static void
+tell_woken(struct rn__depend *d, uint32_t a)
+{
+    for (uint32_t i = 0; i < d->woken_count; i++) {
+        struct rn__strand *woken = &d->strands[d->woken[i]];
+        join(d, woken->pending, d->clocks[a]);
+        if (woken->last)
+            acquire(d, &d->acts[woken->last - 1], woken);
+    }
+    d->woken_count = 0;
+}
+
+void
+rn__depend_close(struct rn__depend *d)
+{
+    if (!d->open || d->failed)
+        return;
+    uint32_t a = d->act_count - 1;
+    struct rn__act *act = &d->acts[a];
+    struct rn__strand *thread = &d->strands[act->thread];
+    d->open = false;
+    for (uint32_t i = 0; i < d->woken_count; i++)
+        if (d->strands[d->woken[i]].last)
+            claim(d, &d->strands[d->woken[i]]);
+    d->met_count = 0;
+    for (uint32_t i = 0; i < act->accesses; i++)
+        meet_object(d, &d->accesses[act->access + i]);
+    if (act->cancels || (act->heeds && d->last_cancel))
+        meet_cancels(d, a);
+    if (act->heeds)
+        thread->heeded = a + 1;
+    if (act->cancels)
+        d->last_cancel = a + 1;
+    if (d->met_count)
+        keep_races(d, a, row(d, d->clocks[a]));
+    for (uint32_t i = 0; i < d->met_count; i++)
+        join(d, d->clocks[a], d->clocks[d->met[i]]);
+    row(d, d->clocks[a])[act->thread] = act->index;
+    settle(d, a, thread);
+    if (thread->task && !rn__task_waits(thread->task))
+        acquire(d, act, thread);
+    tell_woken(d, a);
+}
+
+/* ---- what happens ------------------------------------------------------- */
+
+static bool
+is_cancel(const struct rn__doing *doing)
+{
+    return doing->kind == RN__SCOPE_CANCEL || doing->kind == RN__TASK_CANCEL ||
+           doing->kind == RN__CONTEXT_CANCEL || doing->kind == RN__PAR_FAIL ||
+           (doing->kind == RN__END && doing->at_once);
+}
+
+static void
+use_arms(struct rn__depend *d)
+{
+    for (uint32_t i = 0; i < d->arm_count; i++)
+        use(d, d->arms[i], RN__MODE_WHOLE, true);
+    d->arm_count = 0;
+}
+
+/* The end of a task, for who joins it and for its scope. */
+static void
+use_ends(struct rn__depend *d, const struct rn__doing *doing)
+{
+    const struct rn_scope *home = doing->task->home;
+    bool numbered = home->object.id >> 32 == doing->task->rt->epoch;
+    uint32_t scope = numbered ? (uint32_t)home->object.id : 0;
+    use(d, object_index(d, rn__task_number(doing->task), true), RN__MODE_QUIET,
+        false);
+    use(d, object_index(d, scope, false), RN__MODE_QUIET, false);
+}
+
+static void
+use_step(struct rn__depend *d, const struct rn__doing *doing)
+{
+    struct rule rule = rules[doing->kind];
+    uint8_t mode = rule.listed ? rule.mode : RN__MODE_WHOLE;
+    bool late = (doing->timed || doing->at_once) && doing->kind != RN__END &&
+                mode != RN__MODE_NONE;
+    bool spoils = !rule.word && (late || doing->kind == RN__CLOSE);
+    if (late)
+        mode = RN__MODE_WHOLE;
+    if (doing->kind == RN__CLOSE)
+        mode = RN__MODE_WHOLE;
+    if (doing->kind == RN__SELECT || doing->kind == RN__COMMIT)
+        use_arms(d);
+    if (doing->kind == RN__END)
+        use_ends(d, doing);
+    if (mode == RN__MODE_NONE || (rule.listed && !doing->object))
+        return;
+    bool apart = rule.of_task || !doing->object;
+    uint32_t object = object_index(d, doing->object, apart);
+    if (doing->kind == RN__SEND || doing->kind == RN__RECV)
+        d->objects[object].capacity =
+            ((const struct rn_chan *)doing->address)->capacity;
+    use(d, object, mode, spoils);
+    struct rn__access *access = &d->accesses[d->access_count - 1];
+    access->kind = (uint8_t)doing->kind;
+    access->expected = doing->expected;
+    if (doing->kind >= RN__LOAD && doing->kind <= RN__CAS)
+        access->value = ((const rn_atomic *)doing->address)->rn__value;
+}
+
+bool
+rn__depend_in_tx(const struct rn__depend *d, uint32_t number)
+{
+    uint32_t thread = number < d->number_room ? d->thread_of[number] : 0;
+    return thread && d->open && d->in_tx &&
+           d->strands[thread - 1].last == d->act_count;
+}
+
+void
+rn__depend_step(struct rn__depend *d, const struct rn__doing *doing)
+{
+    struct rn__strand *thread = thread_of(d, rn__task_number(doing->task));
+    if (d->failed || !thread)
+        return;
+    thread->task = doing->task;
+    thread->name = doing->name;
+    bool tx = doing->kind == RN__TVAR_READ || doing->kind == RN__TVAR_WRITE;
+    bool mine = d->open && d->act_count && thread->last == d->act_count;
+    bool more = doing->goes_on && mine;
+    if (!more) {
+        rn__depend_close(d);
+        if (!open_act(d, thread, doing->kind))
+            return;
+        d->in_tx = tx;
+    }
+    struct rn__act *act = last_act(d);
+    act->heeds |= !rules[doing->kind].deaf;
+    act->cancels |= is_cancel(doing);
+    use_step(d, doing);
+}
+
+void
+rn__depend_note(struct rn__depend *d, const struct rn__task *task,
+                enum rn__kind kind, uint32_t object)
+{
+    if (d->failed)
+        return;
+    if (kind == RN__CAS_FAILED && d->open) {
+        struct rn__act *act = last_act(d);
+        if (act->accesses)
+            d->accesses[act->access + act->accesses - 1].mode = RN__MODE_READ;
+    } else if ((kind >= RN__ARM_SEND && kind <= RN__ARM_CONTEXT &&
+                kind != RN__ARM_AT) ||
+               kind == RN__TVAR_SET) {
+        bool of_task = kind == RN__ARM_JOIN;
+        uint32_t index = object_index(d, object, of_task);
+        if ((object || of_task) && GROW(d, arms, arm_room, d->arm_count + 1))
+            d->arms[d->arm_count++] = index;
+    } else if (kind == RN__NONE && task) { /* it gives an object up */
+        struct rn__strand *thread = thread_of(d, rn__task_number(task));
+        uint32_t index = object_index(d, object, false), now = new_row(d);
+        if (!thread || !now)
+            return;
+        if (d->open && thread->last == d->act_count)
+            use(d, index, RN__MODE_PUT, false);
+        join_thread(d, now, thread);
+        give(d, &d->objects[index].given, now);
+    }
+}
+
+void
+rn__depend_choice(struct rn__depend *d, uint32_t width, uint32_t choice)
+{
+    uint32_t i = d->choice_count;
+    if (!d->open || d->failed)
+        return;
+    if (i >= d->choice_room) {
+        uint32_t room = d->choice_room;
+        if (!grow(d, &d->widths, &room, i + 1, sizeof *d->widths) ||
+            !GROW(d, choices, choice_room, i + 1))
+            return;
+    }
+    d->choices[i] = choice;
+    d->widths[i] = width;
+    d->choice_count++;
+    last_act(d)->choices++;
+}
+
+void
+rn__depend_wake(struct rn__depend *d, uint32_t by, uint32_t task)
+{
+    struct rn__strand *woken = d->failed ? NULL : thread_of(d, task);
+    if (!woken)
+        return;
+    uint32_t place = (uint32_t)(woken - d->strands);
+    struct rn__strand *from = by ? thread_of(d, by) : NULL;
+    woken = &d->strands[place];
+    if (d->open && (!from || from->last == d->act_count)) {
+        if (GROW(d, woken, woken_room, d->woken_count + 1))
+            d->woken[d->woken_count++] = place;
+        return;
+    }
+    rn__depend_close(d);
+    if (from) {
+        join_thread(d, woken->pending, from);
+        if (woken->last)
+            acquire(d, &d->acts[woken->last - 1], woken);
+    }
+}
+
+/* Whose wait the timer ends; NULL: it is no task's. */
+static const struct rn__task *
+owner_of(const struct rn__timer *timer)
+{
+    return timer->expire == rn__wait_expire
+               ? rn__container_of(timer, struct rn__task, timer)
+               : NULL;
+}
+
+uint64_t
+rn__depend_timer_name(const struct rn__depend *d,
+                      const struct rn__timer *timer)
+{
+    const struct rn__task *task = owner_of(timer);
+    uint32_t number = task ? rn__task_number(task) : 0;
+    if (!number || number >= d->number_room || !d->thread_of[number])
+        return rn__mix64((uint64_t)(uintptr_t)timer);
+    const struct rn__strand *owner = &d->strands[d->thread_of[number] - 1];
+    return rn__mix64(owner->name + owner->count);
+}
+
+/* It does what the wait's own end would: it meets all who could end it. */
+static void
+use_wait(struct rn__depend *d, uint32_t act)
+{
+    const struct rn__act *waits = &d->acts[act];
+    for (uint32_t i = 0; i < waits->accesses; i++)
+        use(d, d->accesses[waits->access + i].object, RN__MODE_WHOLE, true);
+}
+
+void
+rn__depend_fire(struct rn__depend *d, const struct rn__timer *timer)
+{
+    rn__depend_close(d);
+    const struct rn__task *task = owner_of(timer);
+    struct rn__strand *owner =
+        task ? thread_of(d, rn__task_number(task)) : NULL;
+    uint32_t place = owner ? (uint32_t)(owner - d->strands) : 0;
+    struct rn__strand *thread =
+        new_thread(d, NULL, rn__depend_timer_name(d, timer));
+    if (d->failed)
+        return;
+    owner = owner ? &d->strands[place] : NULL;
+    if (owner)
+        join_thread(d, thread->pending, owner);
+    else
+        join(d, thread->pending, d->instant);
+    if (!open_act(d, thread, RN__TIMEOUT))
+        return;
+    last_act(d)->heeds = true;
+    last_act(d)->cancels = !owner;
+    if (owner && d->strands[place].last)
+        use_wait(d, d->strands[place].last - 1);
+}
+
+void
+rn__depend_tick(struct rn__depend *d)
+{
+    rn__depend_close(d);
+    uint32_t now = d->failed ? 0 : new_row(d);
+    if (!now)
+        return;
+    for (uint32_t t = 0; t < d->strand_count; t++)
+        join_thread(d, now, &d->strands[t]);
+    for (uint32_t t = 0; t < d->strand_count; t++)
+        join(d, d->strands[t].pending, now);
+    d->instant = now;
+}
+
+int
+rn__act_meets(const struct rn__depend *d, uint32_t a, uint32_t b)
+{
+    const struct rn__act *x = &d->acts[a], *y = &d->acts[b];
+    for (uint32_t i = 0; i < x->accesses; i++)
+        for (uint32_t j = 0; j < y->accesses; j++) {
+            const struct rn__access *p = &d->accesses[x->access + i];
+            const struct rn__access *q = &d->accesses[y->access + j];
+            if (p->object == q->object && meet(p->mode, q->mode))
+                return (int)i;
+        }
+    bool cancel = (x->cancels && (y->heeds || y->cancels)) ||
+                  (x->heeds && y->cancels);
+    return cancel ? (int)x->accesses : -1;
+}

@@ -1,0 +1,158 @@
+/* dpor/main.c - count the traces of each program and compare.
+ *
+ *     test_dpor [--json FILE] [WORD...]
+ *
+ * Prints a table: program, n, expected, explored, blocked. With words only the
+ * programs whose names have one of them.
+ */
+#include "rows.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct one {
+    int number;
+    int (*act)(void *number);
+};
+
+int
+crew_number(void *number)
+{
+    return ((struct one *)number)->number;
+}
+
+rn_scope *
+crew_scope(void)
+{
+    rn_scope *scope;
+    if (rn_scope_open(RN_NEVER, &scope) < 0)
+        abort();
+    return scope;
+}
+
+void
+crew_go(rn_scope *scope, int (*act)(void *arg), void *arg)
+{
+    if (rn_go(scope, act, arg) < 0)
+        abort();
+}
+
+void
+crew_end(rn_scope *scope)
+{
+    if (rn_scope_close(scope) < 0)
+        abort();
+}
+
+void
+crew_lock(rn_mutex *mutex)
+{
+    if (rn_mutex_lock(mutex, RN_NEVER) < 0)
+        abort();
+}
+
+void
+crew_send(rn_chan *chan, int value)
+{
+    if (rn_chan_send(chan, &value, RN_NEVER) < 0)
+        abort();
+}
+
+int
+crew_recv(rn_chan *chan)
+{
+    int value;
+    if (rn_chan_recv(chan, &value, RN_NEVER) < 0)
+        abort();
+    return value;
+}
+
+void
+crew_run(int n, int (*act)(void *number))
+{
+    struct one ones[64];
+    rn_scope *scope = crew_scope();
+    for (int i = 0; i < n; i++) {
+        ones[i] = (struct one){i + 1, act};
+        crew_go(scope, act, &ones[i]);
+    }
+    crew_end(scope);
+}
+
+static int passed, failed;
+static FILE *json;
+
+static void
+check(const struct row *row)
+{
+    struct size size = {row->n, row->m};
+    rn_sim_options options = {
+        .strategy = "dpor", .schedules = 20000, .flags = RN_SIM_KEEP_GOING};
+    rn_sim_report report;
+    int error = rn_sim_explore(&options, row->fn, &size, &report);
+    bool ok = !error && report.complete && report.blocked == 0 &&
+              report.schedules == row->traces &&
+              report.distinct == row->traces && report.failing == row->failing;
+    printf("%-32s %3d %8llu %8llu %7llu %7llu/%llu  %s  %.2f s\n", row->name,
+           row->n, (unsigned long long)row->traces,
+           (unsigned long long)report.schedules,
+           (unsigned long long)report.blocked,
+           (unsigned long long)report.failing, (unsigned long long)row->failing,
+           ok ? "ok" : "NOT OK", report.seconds);
+    if (error && report.text)
+        printf("%s\n", report.text);
+    if (json)
+        fprintf(json,
+                "%s\n  {\"program\": \"%s\", \"n\": %d, \"expected\": %llu, "
+                "\"explored\": %llu, \"blocked\": %llu}",
+                passed + failed ? "," : "", row->name, row->n,
+                (unsigned long long)row->traces,
+                (unsigned long long)report.schedules,
+                (unsigned long long)report.blocked);
+    passed += ok;
+    failed += !ok;
+    rn_sim_report_fini(&report);
+}
+
+static bool
+wanted(const char *name, char **words)
+{
+    if (!*words)
+        return true;
+    for (; *words; words++)
+        if (strstr(name, *words))
+            return true;
+    return false;
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct rows *const all[] = {&cell_rows, &lock_rows, &chan_rows,
+                                      &bug_rows};
+    char **words = argv + 1;
+    if (argc > 2 && strcmp(argv[1], "--json") == 0) {
+        json = fopen(argv[2], "w");
+        if (!json) {
+            perror(argv[2]);
+            return 2;
+        }
+        words += 2;
+        fputc('[', json);
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("%-32s %3s %8s %8s %7s %7s\n", "program", "n", "expected",
+           "explored", "blocked", "failing");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t k = 0; k < all[i]->count; k++)
+            if (wanted(all[i]->list[k].name, words))
+                check(&all[i]->list[k]);
+    if (json) {
+        fputs("\n]\n", json);
+        fclose(json);
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
