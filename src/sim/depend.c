@@ -253,7 +253,7 @@ new_thread(struct rn__depend *d, struct rn__task *task, uint64_t name)
 }
 
 static struct rn__strand *
-thread_of(struct rn__depend *d, uint32_t number)
+strand_of(struct rn__depend *d, uint32_t number)
 {
     if (!GROW(d, thread_of, number_room, number + 1))
         return NULL;
@@ -438,10 +438,12 @@ acquire(struct rn__depend *d, const struct rn__act *act,
 }
 
 static void
-release(struct rn__depend *d, uint32_t a, struct rn__used *o)
+release(struct rn__depend *d, uint32_t a, struct rn__used *o, bool gives)
 {
     uint8_t kind = d->acts[a].kind;
-    if (kind == RN__RUNLOCK)
+    if (gives)
+        give(d, &o->given, d->clocks[a]);
+    else if (kind == RN__RUNLOCK)
         give(d, &o->read, d->clocks[a]);
     else if (kind == RN__UNLOCK || kind == RN__WUNLOCK ||
              kind == RN__DOWNGRADE || kind == RN__COMPLETE ||
@@ -462,7 +464,7 @@ settle(struct rn__depend *d, uint32_t a, struct rn__strand *thread)
         o->spoilt |= access->spoils;
         if ((act->kind == RN__SEND || act->kind == RN__RECV) && !o->spoilt)
             take_place(d, o, a, act->kind == RN__SEND, thread);
-        release(d, a, o);
+        release(d, a, o, access->gives);
     }
 }
 
@@ -533,11 +535,23 @@ is_cancel(const struct rn__doing *doing)
 }
 
 static void
-use_arms(struct rn__depend *d)
+use_arms(struct rn__depend *d, uint32_t strand, bool spoils)
 {
+    uint32_t left = 0;
     for (uint32_t i = 0; i < d->arm_count; i++)
-        use(d, d->arms[i], RN__MODE_WHOLE, true);
-    d->arm_count = 0;
+        if (d->arms[i].strand == strand)
+            use(d, d->arms[i].object, RN__MODE_WHOLE, spoils);
+        else
+            d->arms[left++] = d->arms[i];
+    d->arm_count = left;
+}
+
+static void
+keep_arm(struct rn__depend *d, uint32_t strand, uint32_t object)
+{
+    struct rn__arm_of arm = {strand, object};
+    if (GROW(d, arms, arm_room, d->arm_count + 1))
+        d->arms[d->arm_count++] = arm;
 }
 
 /* The end of a task, for who joins it and for its scope. */
@@ -565,7 +579,7 @@ use_step(struct rn__depend *d, const struct rn__doing *doing)
     if (doing->kind == RN__CLOSE)
         mode = RN__MODE_WHOLE;
     if (doing->kind == RN__SELECT || doing->kind == RN__COMMIT)
-        use_arms(d);
+        use_arms(d, last_act(d)->thread, doing->kind == RN__SELECT);
     if (doing->kind == RN__END)
         use_ends(d, doing);
     if (mode == RN__MODE_NONE || (rule.listed && !doing->object))
@@ -594,7 +608,7 @@ rn__depend_in_tx(const struct rn__depend *d, uint32_t number)
 void
 rn__depend_step(struct rn__depend *d, const struct rn__doing *doing)
 {
-    struct rn__strand *thread = thread_of(d, rn__task_number(doing->task));
+    struct rn__strand *thread = strand_of(d, rn__task_number(doing->task));
     if (d->failed || !thread)
         return;
     thread->task = doing->task;
@@ -614,6 +628,21 @@ rn__depend_step(struct rn__depend *d, const struct rn__doing *doing)
     use_step(d, doing);
 }
 
+/* An object is given up within an act, or after a wait of which it is the end.
+ */
+static void
+give_up(struct rn__depend *d, struct rn__strand *strand, uint32_t object)
+{
+    uint32_t now = 0;
+    if (d->open && strand->last == d->act_count) {
+        use(d, object, RN__MODE_PUT, false);
+        d->accesses[d->access_count - 1].gives = true;
+    } else if ((now = new_row(d))) {
+        join_thread(d, now, strand);
+        give(d, &d->objects[object].given, now);
+    }
+}
+
 void
 rn__depend_note(struct rn__depend *d, const struct rn__task *task,
                 enum rn__kind kind, uint32_t object)
@@ -624,22 +653,18 @@ rn__depend_note(struct rn__depend *d, const struct rn__task *task,
         struct rn__act *act = last_act(d);
         if (act->accesses)
             d->accesses[act->access + act->accesses - 1].mode = RN__MODE_READ;
-    } else if ((kind >= RN__ARM_SEND && kind <= RN__ARM_CONTEXT &&
-                kind != RN__ARM_AT) ||
-               kind == RN__TVAR_SET) {
-        bool of_task = kind == RN__ARM_JOIN;
-        uint32_t index = object_index(d, object, of_task);
-        if ((object || of_task) && GROW(d, arms, arm_room, d->arm_count + 1))
-            d->arms[d->arm_count++] = index;
-    } else if (kind == RN__NONE && task) { /* it gives an object up */
-        struct rn__strand *thread = thread_of(d, rn__task_number(task));
-        uint32_t index = object_index(d, object, false), now = new_row(d);
-        if (!thread || !now)
-            return;
-        if (d->open && thread->last == d->act_count)
-            use(d, index, RN__MODE_PUT, false);
-        join_thread(d, now, thread);
-        give(d, &d->objects[index].given, now);
+    }
+    struct rn__strand *strand = task ? strand_of(d, rn__task_number(task)) : NULL;
+    if (!strand)
+        return;
+    bool of_task = kind == RN__ARM_JOIN;
+    if ((kind >= RN__ARM_SEND && kind <= RN__ARM_CONTEXT) ||
+        kind == RN__TVAR_SET) {
+        if (object)
+            keep_arm(d, (uint32_t)(strand - d->strands),
+                     object_index(d, object, of_task));
+    } else if (kind == RN__NONE) {
+        give_up(d, strand, object_index(d, object, false));
     }
 }
 
@@ -664,11 +689,11 @@ rn__depend_choice(struct rn__depend *d, uint32_t width, uint32_t choice)
 void
 rn__depend_wake(struct rn__depend *d, uint32_t by, uint32_t task)
 {
-    struct rn__strand *woken = d->failed ? NULL : thread_of(d, task);
+    struct rn__strand *woken = d->failed ? NULL : strand_of(d, task);
     if (!woken)
         return;
     uint32_t place = (uint32_t)(woken - d->strands);
-    struct rn__strand *from = by ? thread_of(d, by) : NULL;
+    struct rn__strand *from = by ? strand_of(d, by) : NULL;
     woken = &d->strands[place];
     if (d->open && (!from || from->last == d->act_count)) {
         if (GROW(d, woken, woken_room, d->woken_count + 1))
@@ -719,7 +744,7 @@ rn__depend_fire(struct rn__depend *d, const struct rn__timer *timer)
     rn__depend_close(d);
     const struct rn__task *task = owner_of(timer);
     struct rn__strand *owner =
-        task ? thread_of(d, rn__task_number(task)) : NULL;
+        task ? strand_of(d, rn__task_number(task)) : NULL;
     uint32_t place = owner ? (uint32_t)(owner - d->strands) : 0;
     struct rn__strand *thread =
         new_thread(d, NULL, rn__depend_timer_name(d, timer));

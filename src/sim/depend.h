@@ -39,6 +39,7 @@ struct rn__access {
     uint8_t mode;
     bool spoils;      /* places in the orders of the object are not told from
                          each other after this */
+    bool gives;       /* the act gives the object up */
     uint32_t choices; /* the act had made before */
     uint8_t kind;     /* enum rn__kind of the step */
     int64_t value;    /* of an atomic word, before */
@@ -54,6 +55,10 @@ struct rn__act {
     uint32_t race, races; /* earlier acts it meets directly */
     uint8_t kind;         /* enum rn__kind of its first step */
     bool cancels, heeds;  /* it cancels, or does what a cancel would change */
+};
+
+struct rn__arm_of {
+    uint32_t strand, object;
 };
 
 struct rn__order {
@@ -103,7 +108,7 @@ struct rn__depend {
     uint32_t woken_count, woken_room;
     uint32_t *met; /* scratch of closing an act */
     uint32_t met_count, met_room;
-    uint32_t *arms; /* of the select to come: object, kind */
+    struct rn__arm_of *arms; /* of the selects and commits to come */
     uint32_t arm_count, arm_room;
     uint32_t instant;     /* row: all before this instant of time */
     uint32_t last_cancel; /* act + 1 */

@@ -22,7 +22,7 @@ enum {
     LOCKS = 2,
     CHANS = 2,
     READS = 64,
-    RUNS_MAX = 30000 /* programs with more are left out */
+    RUNS_MAX = 4000 /* programs with more are left out */
 };
 
 enum kind {
@@ -469,15 +469,15 @@ referee(int kinds, int tasks, int ops, int programs)
 
 TEST(dpor_two_tasks_each_trace_once)
 {
-    referee(OP_KINDS, 2, 3, 1000);
+    referee(OP_KINDS, 2, 3, 300);
 }
 
 TEST(dpor_three_tasks_each_trace_once)
 {
-    referee(OP_KINDS, 3, 2, 300);
+    referee(OP_KINDS, 3, 2, 200);
 }
 
 TEST(dpor_timers_each_trace_once)
 {
-    referee(OP_TIMED_KINDS, 2, 3, 500);
+    referee(OP_TIMED_KINDS, 2, 3, 200);
 }
