@@ -123,6 +123,9 @@ typedef struct rn_sim_report {
  strategies that have one); -1: none */
     uint64_t failing;       /* schedules that ended with a finding; more than 1
                                only with RN_SIM_KEEP_GOING */
+    int preemptions;        /* the fewest that a finding of "dpor" needs, with
+                               RN_SIM_KEEP_GOING; -1: not known */
+    uint64_t within;        /* of "dpor:N": traces that need at most N */
     double estimated;       /* schedules there are, a guess; 0: no idea */
     uint64_t faults;        /* injected in the reported schedule */
 } rn_sim_report;

@@ -29,6 +29,7 @@
  * must be maximal: no memory of what was seen); Abdulla, Atig, Das, Jonsson,
  * Sagonas, "Parsimonious optimal dynamic partial order reduction", 2024.
  */
+#include "sim/preempt.h"
 #include "sim/sim.h"
 #include "sim/strategy.h"
 
@@ -40,6 +41,9 @@
 /* A plan's words: the first act whose races are new; then for each act its
  * thread's name, a head, and what it chooses. */
 enum { HEAD_NODE = 1, HEAD_SHIFT = 8 };
+
+/* The strategy's number if there is none. */
+enum { NO_BOUND = 1000000 };
 
 /* In the world: where each act of the plan is in its words. */
 struct guide {
@@ -356,6 +360,17 @@ find_nodes(struct run *r)
     return true;
 }
 
+/* Plus 1; 0: nobody asks. */
+static uint64_t
+fewest_preemptions(const struct rn__world *world)
+{
+    bool counts = world->options.flags & RN_SIM_KEEP_GOING &&
+                  world->verdict != RN_SIM_PASS;
+    if (!counts && world->plan->param == NO_BOUND)
+        return 0;
+    return (uint64_t)(rn__preemptions(world->depend) + 1);
+}
+
 static void
 end(struct rn__world *world)
 {
@@ -366,6 +381,7 @@ end(struct rn__world *world)
         return;
     }
     rn__words_add(&world->words, 0);
+    rn__words_add(&world->words, fewest_preemptions(world));
     const struct rn__depend *d = r.d;
     if (r.g->count)
         r.fresh = (uint32_t)word(world, 0);
@@ -415,6 +431,18 @@ plan(struct rn__searcher *s, struct rn__plan *plan)
     return RN__PLAN_MADE;
 }
 
+/* Of traces within the bound, and of failing ones. */
+static void
+count_preemptions(struct rn__searcher *s, const struct rn__log *log)
+{
+    uint64_t fewest = log->words.list[1];
+    if (fewest && fewest - 1 <= s->param)
+        s->within++;
+    if (fewest && log->verdict != RN_SIM_PASS &&
+        (s->preemptions < 0 || fewest <= (uint64_t)s->preemptions))
+        s->preemptions = (int)(fewest - 1);
+}
+
 static void
 learn(struct rn__searcher *s, const struct rn__plan *plan,
       const struct rn__log *log)
@@ -423,11 +451,12 @@ learn(struct rn__searcher *s, const struct rn__plan *plan,
     const struct rn__words *words = &log->words;
     free(plan->words.list);
     stack->out--;
-    if (!log->told || !words->count || words->list[0]) {
+    if (!log->told || words->count < 2 || words->list[0]) {
         s->blocked++;
         return;
     }
-    for (size_t i = 1; i < words->count;) {
+    count_preemptions(s, log);
+    for (size_t i = 2; i < words->count;) {
         size_t length = words->list[i];
         for (size_t k = 0; k < length; k++)
             if (!rn__words_add(&stack->words, words->list[i + 1 + k]))
@@ -449,6 +478,9 @@ close_stack(struct rn__searcher *s)
 const struct rn__strategy rn__strategy_dpor = {
     .name = "dpor",
     .summary = "one schedule for each order of what meets; all of them",
+    .parameter = "the most preemptions of a trace that counts",
+    .param_max = NO_BOUND,
+    .param_default = NO_BOUND,
     .looks = true,
     .acts = true,
     .bytes = sizeof(struct stack),

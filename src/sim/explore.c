@@ -165,7 +165,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
         rn__panic_at(rn__site(), "a simulation started by a task");
     rn__need(fn, "rn_sim_run or rn_sim_explore", rn__site());
     memset(report, 0, sizeof *report);
-    report->bound = -1;
+    report->bound = report->preemptions = -1;
     struct rn__world *world;
     int error = rn__world_open(options, &world, &report->text);
     if (error)

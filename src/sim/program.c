@@ -367,7 +367,7 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
 {
     rn_sim_options resolved;
     memset(report, 0, sizeof *report);
-    report->bound = -1;
+    report->bound = report->preemptions = -1;
     int error = rn__sim_options_resolve(&resolved, options, &report->text);
     if (error)
         return error;

@@ -53,6 +53,8 @@ rn__search_sum_up(const struct rn__searcher *s, bool keeps_going,
     bool cut = report->verdict != RN_SIM_PASS && !keeps_going;
     report->complete = s->complete && !cut;
     report->bound = s->bound;
+    report->preemptions = s->preemptions;
+    report->within = s->within;
     report->blocked = s->blocked;
     report->estimated = s->complete ? (double)report->schedules : s->estimated;
 }

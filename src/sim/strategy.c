@@ -121,6 +121,7 @@ rn__searcher_open(struct rn__searcher *s, const struct rn__strategy *strategy,
     s->param = param;
     s->seed = seed;
     s->bound = -1;
+    s->preemptions = -1;
     s->state = calloc(1, strategy->bytes + 1);
     return s->state ? 0 : -ENOMEM;
 }

@@ -118,6 +118,8 @@ struct rn__searcher {
     int bound;        /* all within this bound was run; -1: none */
     double estimated; /* schedules there are; 0: no idea */
     uint64_t blocked; /* schedules given up as redundant */
+    int preemptions;  /* the fewest that a finding needs; -1: not known */
+    uint64_t within;  /* traces within the bound */
 };
 
 enum rn__planned {

@@ -84,22 +84,47 @@ crew_run(int n, int (*act)(void *number))
 static int passed, failed;
 static FILE *json;
 
+static bool
+check_bound(const struct row *row, int bound)
+{
+    struct size size = {row->n, row->m};
+    char strategy[32];
+    snprintf(strategy, sizeof strategy, "dpor:%d", bound);
+    rn_sim_options options = {.strategy = strategy,
+                              .schedules = 1000000,
+                              .flags = RN_SIM_KEEP_GOING};
+    rn_sim_report report;
+    bool ok = rn_sim_explore(&options, row->fn, &size, &report) == 0 &&
+              report.within == row->within[bound];
+    if (!ok)
+        printf("%s: %llu traces need at most %d preemptions, not %llu\n",
+               row->name, (unsigned long long)report.within, bound,
+               (unsigned long long)row->within[bound]);
+    rn_sim_report_fini(&report);
+    return ok;
+}
+
 static void
 check(const struct row *row)
 {
     struct size size = {row->n, row->m};
     rn_sim_options options = {
-        .strategy = "dpor", .schedules = 20000, .flags = RN_SIM_KEEP_GOING};
+        .strategy = "dpor", .schedules = 1000000, .flags = RN_SIM_KEEP_GOING};
     rn_sim_report report;
     int error = rn_sim_explore(&options, row->fn, &size, &report);
     bool ok = !error && report.complete && report.blocked == 0 &&
               report.schedules == row->traces &&
-              report.distinct == row->traces && report.failing == row->failing;
-    printf("%-32s %3d %8llu %8llu %7llu %7llu/%llu  %s  %.2f s\n", row->name,
+              report.distinct == row->traces &&
+              report.failing == row->failing &&
+              (!row->failing || row->preemptions < 0 ||
+               report.preemptions == row->preemptions);
+    for (int c = 0; c < row->bounds; c++)
+        ok &= check_bound(row, c);
+    printf("%-32s %3d %8llu %8llu %7llu %7llu %3d  %s  %.2f s\n", row->name,
            row->n, (unsigned long long)row->traces,
            (unsigned long long)report.schedules,
            (unsigned long long)report.blocked,
-           (unsigned long long)report.failing, (unsigned long long)row->failing,
+           (unsigned long long)report.failing, report.preemptions,
            ok ? "ok" : "NOT OK", report.seconds);
     if (error && report.text)
         printf("%s\n", report.text);

@@ -10,8 +10,10 @@ struct row {
     int (*fn)(void *arg);
     int n, m; /* passed as a struct size */
     uint64_t traces;
-    uint64_t failing;   /* among them */
-    int preemptions;    /* the fewest of a failing one */
+    uint64_t failing; /* among them */
+    int preemptions;  /* the fewest of a failing one; -1: unimportant */
+    int bounds;       /* how many of these: traces with at most 0, 1, ... */
+    uint64_t within[4];
 };
 
 struct size {

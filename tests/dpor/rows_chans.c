@@ -53,18 +53,18 @@ to_many(void *arg)
 }
 
 static const struct row rows[] = {
-    {"producer, consumer, capacity 0", pipe_of, 5, 0, 1, 0, 0},
-    {"producer, consumer, capacity 1", pipe_of, 5, 1, 1, 0, 0},
-    {"producer, consumer, capacity 3", pipe_of, 5, 3, 1, 0, 0},
-    {"senders, a receiver, capacity 0", to_one, 3, 0, 6, 0, 0},
-    {"senders, a receiver, capacity 1", to_one, 3, 1, 6, 0, 0},
-    {"senders, a receiver, capacity 3", to_one, 3, 3, 6, 0, 0},
-    {"senders, receivers, capacity 0", to_many, 2, 0, 4, 0, 0},
-    {"senders, receivers, capacity 0", to_many, 3, 0, 36, 0, 0},
-    {"senders, receivers, capacity 1", to_many, 3, 1, 36, 0, 0},
-    {"senders, receivers, capacity 2", to_many, 3, 2, 36, 0, 0},
-    {"senders, receivers, capacity 0", to_many, 4, 0, 576, 0, 0},
-    {"senders, receivers, capacity 2", to_many, 4, 2, 576, 0, 0},
+    {"producer, consumer, capacity 0", pipe_of, 5, 0, 1, 0, 0, 0, {0}},
+    {"producer, consumer, capacity 1", pipe_of, 5, 1, 1, 0, 0, 0, {0}},
+    {"producer, consumer, capacity 3", pipe_of, 5, 3, 1, 0, 0, 0, {0}},
+    {"senders, a receiver, capacity 0", to_one, 3, 0, 6, 0, 0, 0, {0}},
+    {"senders, a receiver, capacity 1", to_one, 3, 1, 6, 0, 0, 0, {0}},
+    {"senders, a receiver, capacity 3", to_one, 3, 3, 6, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 0", to_many, 2, 0, 4, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 0", to_many, 3, 0, 36, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 1", to_many, 3, 1, 36, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 2", to_many, 3, 2, 36, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 0", to_many, 4, 0, 576, 0, 0, 0, {0}},
+    {"senders, receivers, capacity 2", to_many, 4, 2, 576, 0, 0, 0, {0}},
 };
 
 const struct rows chan_rows = {rows, sizeof rows / sizeof *rows};

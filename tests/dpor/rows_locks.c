@@ -126,22 +126,22 @@ philosophers(void *arg)
 }
 
 static const struct row rows[] = {
-    {"filesystem", filesystem, 2, 0, 1, 0, 0},
-    {"filesystem", filesystem, 13, 0, 1, 0, 0},
-    {"filesystem", filesystem, 14, 0, 2, 0, 0},
-    {"filesystem", filesystem, 16, 0, 8, 0, 0},
-    {"filesystem", filesystem, 20, 0, 128, 0, 0},
-    {"circular_buffer", circular_buffer, 1, 0, 2, 0, 0},
-    {"circular_buffer", circular_buffer, 2, 0, 6, 0, 0},
-    {"circular_buffer", circular_buffer, 3, 0, 20, 0, 0},
-    {"circular_buffer", circular_buffer, 6, 0, 924, 0, 0},
-    {"lock, load, store, unlock", locked, 2, 0, 2, 0, 0},
-    {"lock, load, store, unlock", locked, 4, 0, 24, 0, 0},
-    {"lock, load, store, unlock", locked, 6, 0, 720, 0, 0},
-    {"philosophers", philosophers, 2, 0, 3, 1, 1},
-    {"philosophers", philosophers, 3, 0, 7, 1, 2},
-    {"philosophers", philosophers, 5, 0, 31, 1, 4},
-    {"philosophers", philosophers, 8, 0, 255, 1, 7},
+    {"filesystem", filesystem, 2, 0, 1, 0, 0, 0, {0}},
+    {"filesystem", filesystem, 13, 0, 1, 0, 0, 0, {0}},
+    {"filesystem", filesystem, 14, 0, 2, 0, 0, 0, {0}},
+    {"filesystem", filesystem, 16, 0, 8, 0, 0, 0, {0}},
+    {"filesystem", filesystem, 20, 0, 128, 0, 0, 0, {0}},
+    {"circular_buffer", circular_buffer, 1, 0, 2, 0, 0, 0, {0}},
+    {"circular_buffer", circular_buffer, 2, 0, 6, 0, 0, 0, {0}},
+    {"circular_buffer", circular_buffer, 3, 0, 20, 0, 0, 0, {0}},
+    {"circular_buffer", circular_buffer, 6, 0, 924, 0, 0, 0, {0}},
+    {"lock, load, store, unlock", locked, 2, 0, 2, 0, 0, 0, {0}},
+    {"lock, load, store, unlock", locked, 4, 0, 24, 0, 0, 0, {0}},
+    {"lock, load, store, unlock", locked, 6, 0, 720, 0, 0, 0, {0}},
+    {"philosophers", philosophers, 2, 0, 3, 1, 1, 0, {0}},
+    {"philosophers", philosophers, 3, 0, 7, 1, 1, 0, {0}},
+    {"philosophers", philosophers, 5, 0, 31, 1, 1, 0, {0}},
+    {"philosophers", philosophers, 8, 0, 255, 1, 1, 0, {0}},
 };
 
 const struct rows lock_rows = {rows, sizeof rows / sizeof *rows};
