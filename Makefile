@@ -4,12 +4,13 @@ PREFIX ?= /usr/local
 ONLY ?=
 ARGS ?=
 
-.PHONY: help run check soak bench build install format lint clean
+.PHONY: help run check soak dpor bench build install format lint clean
 
 help:
 	@echo 'make run      install missing packages, build, show what runnel does'
 	@echo 'make check    all builds and all tests; takes minutes'
 	@echo 'make soak     stress without a stall; SOAK_SECONDS=600'
+	@echo 'make dpor     count the traces of programs that were counted on paper'
 	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks,'
 	@echo '              ARGS=--quick or other options of bench/run'
 	@echo 'make build    the optimised build, in build/release'
@@ -31,6 +32,11 @@ check:
 soak:
 	@dev/setup
 	@dev/soak
+
+dpor:
+	@dev/setup
+	@dev/build release test_dpor
+	@build/release/test_dpor --json build/dpor.json
 
 bench:
 	@dev/setup --bench

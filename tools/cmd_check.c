@@ -42,6 +42,8 @@ static const char help[] =
     "  --jobs J       processes at once (as many as there are cores)\n"
     "  --steps N      steps of one schedule before it counts as endless\n"
     "                 (100000)\n"
+    "  --all          go on after a failure and count them; after a failed\n"
+    "                 assertion its schedule, too, goes on to its end\n"
     "  --leaks-ok     tasks that are left waiting at the end are no bug\n"
     "  --verify       run each schedule twice and compare: finds what differs\n"
     "                 from run to run though the schedule is the same\n"
@@ -55,7 +57,9 @@ static const char help[] =
     "  --save FILE    write the trace of the finding to FILE, for runnel "
     "trace\n"
     "  --json         print one JSON object: program, verdict, schedules,\n"
-    "                 distinct, blocked, complete, bound (null: none),\n"
+    "                 distinct, blocked, complete, failing, preemptions "
+    "(null:\n"
+    "                 not known), within, bound (null: none),\n"
     "                 estimated (0: no idea), strategy, steps, waiting, "
     "faults\n"
     "                 (injected), seed (of the reported schedule), digest,\n"
@@ -159,6 +163,13 @@ print_text(const struct search *s, const char *repeat)
         printf("The trace is in %s.\n", s->save);
 }
 
+/* It runs each trace once, however many there are. */
+static bool
+ends_by_itself(const char *strategy)
+{
+    return strategy && strncmp(strategy, "dpor", 4) == 0;
+}
+
 static int
 check(struct cli *cli, char **argv)
 {
@@ -166,7 +177,7 @@ check(struct cli *cli, char **argv)
         return list_strategies();
     struct search s = {.cli = cli};
     uint64_t jobs = 0;
-    bool schedules_given = false;
+    bool schedules_given = false, all = false;
     rn_sim_options *o = &s.options;
     o->schedules = SCHEDULES_DEFAULT;
     o->seed = SEED_DEFAULT;
@@ -183,13 +194,16 @@ check(struct cli *cli, char **argv)
         {"faults", OPTION_TEXT, &s.faults, 0, 0, NULL},
         {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},
         {"save", OPTION_TEXT, &s.save, 0, 0, NULL},
+        {"all", OPTION_FLAG, &all, 0, 0, NULL},
         {0},
     };
     int status = cli_parse(cli, argv, options, "PROG");
     if (status)
         return status;
-    if (o->seconds > 0 && !schedules_given)
+    if ((o->seconds > 0 || ends_by_itself(o->strategy)) && !schedules_given)
         o->schedules = UINT64_MAX;
+    if (all)
+        o->flags |= RN_SIM_KEEP_GOING;
     o->jobs = jobs ? (int)jobs : cores();
     bool progress = !cli->json && isatty(2);
     o->progress = progress ? show_progress : NULL;

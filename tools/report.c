@@ -195,6 +195,12 @@ search_json(const struct search *s, const char *repeat)
     json_unsigned(&json, "distinct", r->distinct);
     json_unsigned(&json, "blocked", r->blocked);
     json_bool(&json, "complete", r->complete);
+    json_unsigned(&json, "failing", r->failing);
+    if (r->preemptions < 0)
+        json_text(&json, "preemptions", NULL);
+    else
+        json_signed(&json, "preemptions", r->preemptions);
+    json_unsigned(&json, "within", r->within);
     if (r->bound < 0)
         json_text(&json, "bound", NULL);
     else

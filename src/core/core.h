@@ -108,19 +108,7 @@ rn__step(enum rn__kind kind, struct rn__object *object, const void *site)
 }
 
 #include "core/mishap.h"
-void rn__step_by_slow(enum rn__kind kind, struct rn__object *object,
-                      const void *site, int64_t deadline);
-
-/* The same with what its outcome depends on, if it matters who comes first: a
- * deadline, or the value that a compare-and-swap expects. */
-static inline void
-rn__step_by(enum rn__kind kind, struct rn__object *object, const void *site,
-            int64_t deadline)
-{
-    if (rn__unlikely(
-            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
-        rn__step_by_slow(kind, object, site, deadline);
-}
+#include "core/step.h"
 
 /* A moment between two parts of an operation: with RUNNEL_DELAYS set, wait for
  * a random while here, so that rare orders of workers become common. */

@@ -369,7 +369,8 @@ rn__task_run(struct rn__task *task)
         worker = rn__worker_self();
     }
     /* for real it does not switch */
-    rn__step_by(RN__END, NULL, task->spawn_site, result < 0 ? RN_NOW : RN_NEVER);
+    rn__step_by(RN__END, NULL, task->spawn_site,
+                result < 0 ? RN_NOW : RN_NEVER);
     end(worker, task, result);
 }
 

@@ -2,10 +2,6 @@
 #include "sim/depend.h"
 
 #include "base/prng.h"
-#include "sync/sync.h"
-
-#include <runnel/cell.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,72 +24,12 @@ meet(uint8_t a, uint8_t b)
     return meets[a] >> b & 1;
 }
 
-/* What a step does to its object; what is not listed is taken for WHOLE. NONE:
- * it is about no object that another could see. */
-struct rule {
-    uint8_t mode;
-    bool listed;
-    bool word;    /* a cell: whether it waits is no question */
-    bool deaf;    /* a cancel does not change it */
-    bool of_task; /* the object is a task */
-    bool takes;   /* what was given to the object is a cause of its end */
-};
-
-#define RULE(kind, ...) [RN__##kind] = {RN__MODE_##__VA_ARGS__}
-
-static const struct rule rules[RN__KIND_COUNT] = {
-    RULE(SPAWN, NONE, true, .of_task = true),
-    RULE(BEGIN, NONE, true),
-    RULE(YIELD, NONE, true),
-    RULE(SLEEP, NONE, true),
-    RULE(SCOPE_OPEN, NONE, true),
-    RULE(SELECT, NONE, true),
-    RULE(CHOOSE, NONE, true),
-    RULE(POLL, NONE, true),
-    RULE(COMMIT, NONE, true),
-    RULE(RETRY, NONE, true),
-    RULE(TVAR_WRITE, NONE, true, .deaf = true),
-    RULE(END, NONE, true, .deaf = true),
-    RULE(JOIN, TAKE, true, .of_task = true, .takes = true),
-    RULE(TASK_CANCEL, NONE, true, .of_task = true),
-    RULE(SCOPE_CLOSE, QUIET, true, .takes = true),
-    RULE(SCOPE_CANCEL, NONE, true),
-    RULE(SEND, PUT, true),
-    RULE(RECV, TAKE, true),
-    RULE(LOCK, TAKE, true, .takes = true),
-    RULE(UNLOCK, PUT, true),
-    RULE(RLOCK, READ, true, .takes = true),
-    RULE(RUNLOCK, QUIET, true),
-    RULE(WLOCK, TAKE, true, .takes = true),
-    RULE(WUNLOCK, PUT, true),
-    RULE(DOWNGRADE, PUT, true),
-    RULE(COMPLETE, TAKE, true),
-    RULE(FUTURE, QUIET, true, .takes = true),
-    RULE(GROUP_ADD, QUIET, true, .word = true),
-    RULE(GROUP_WAIT, QUIET, true, .takes = true),
-    RULE(CHAN_LEN, READ, true),
-    RULE(COND_WAIT, WHOLE, true, .word = true),
-    RULE(COND_SIGNAL, WHOLE, true, .word = true),
-    RULE(COND_BROADCAST, WHOLE, true, .word = true),
-    RULE(ONCE, WHOLE, true, .word = true, .takes = true),
-    RULE(CELL_READ, READ, true, .word = true, .deaf = true),
-    RULE(CELL_WRITE, WHOLE, true, .word = true, .deaf = true),
-    RULE(LOAD, READ, true, .word = true, .deaf = true),
-    RULE(STORE, WHOLE, true, .word = true, .deaf = true),
-    RULE(FETCH_ADD, WHOLE, true, .word = true, .deaf = true),
-    RULE(EXCHANGE, WHOLE, true, .word = true, .deaf = true),
-    RULE(CAS, WHOLE, true, .word = true, .deaf = true),
-    RULE(TVAR_READ, READ, true, .word = true, .deaf = true),
-    RULE(TVAR_SET, WHOLE, true, .word = true, .deaf = true),
-    RULE(ARM_JOIN, WHOLE, true, .of_task = true),
-};
-
 /* ---- memory ------------------------------------------------------------- */
 
 /* Room for count elements; the new part is zeroed. */
-static bool
-grow(struct rn__depend *d, void *list, uint32_t *room, uint32_t count,
-     size_t bytes)
+bool
+rn__depend_grow(struct rn__depend *d, void *list, uint32_t *room,
+                uint32_t count, size_t bytes)
 {
     char *old;
     if (count <= *room)
@@ -114,7 +50,7 @@ grow(struct rn__depend *d, void *list, uint32_t *room, uint32_t count,
 }
 
 #define GROW(d, list, room, count) \
-    grow(d, &(d)->list, &(d)->room, count, sizeof *(d)->list)
+    rn__depend_grow(d, &(d)->list, &(d)->room, count, sizeof *(d)->list)
 
 void
 rn__depend_fini(struct rn__depend *d)
@@ -206,8 +142,8 @@ rn__depend_reset(struct rn__depend *d)
     d->instant = new_row(d); /* 0, which also stands for none */
 }
 
-static void
-join(struct rn__depend *d, uint32_t to, uint32_t from)
+void
+rn__depend_join_row(struct rn__depend *d, uint32_t to, uint32_t from)
 {
     uint32_t *t = row(d, to);
     const uint32_t *f = row(d, from);
@@ -217,12 +153,13 @@ join(struct rn__depend *d, uint32_t to, uint32_t from)
 }
 
 /* What has happened up to now in a thread. */
-static void
-join_thread(struct rn__depend *d, uint32_t to, const struct rn__strand *thread)
+void
+rn__depend_join(struct rn__depend *d, uint32_t to,
+                const struct rn__strand *thread)
 {
     if (thread->last)
-        join(d, to, d->clocks[thread->last - 1]);
-    join(d, to, thread->pending);
+        rn__depend_join_row(d, to, d->clocks[thread->last - 1]);
+    rn__depend_join_row(d, to, thread->pending);
 }
 
 /* Join a row into that of an object, which is made when it is first needed. */
@@ -232,13 +169,14 @@ give(struct rn__depend *d, uint32_t *to, uint32_t from)
     uint32_t made = *to ? *to : new_row(d);
     *to = made;
     if (made)
-        join(d, made, from);
+        rn__depend_join_row(d, made, from);
 }
 
 /* ---- threads and objects ------------------------------------------------ */
 
-static struct rn__strand *
-new_thread(struct rn__depend *d, struct rn__task *task, uint64_t name)
+struct rn__strand *
+rn__depend_new_strand(struct rn__depend *d, struct rn__task *task,
+                      uint64_t name)
 {
     if (!GROW(d, strands, strand_room, d->strand_count + 1) ||
         (d->strand_count == d->width && !widen(d)))
@@ -247,18 +185,18 @@ new_thread(struct rn__depend *d, struct rn__task *task, uint64_t name)
     if (!pending)
         return NULL;
     struct rn__strand *thread = &d->strands[d->strand_count++];
-    *thread = (struct rn__strand){.name = name, .task = task,
-                                  .pending = pending};
+    *thread =
+        (struct rn__strand){.name = name, .task = task, .pending = pending};
     return thread;
 }
 
-static struct rn__strand *
-strand_of(struct rn__depend *d, uint32_t number)
+struct rn__strand *
+rn__depend_strand(struct rn__depend *d, uint32_t number)
 {
     if (!GROW(d, thread_of, number_room, number + 1))
         return NULL;
     if (!d->thread_of[number]) {
-        if (!new_thread(d, NULL, 0))
+        if (!rn__depend_new_strand(d, NULL, 0))
             return NULL;
         d->thread_of[number] = d->strand_count;
     }
@@ -267,8 +205,8 @@ strand_of(struct rn__depend *d, uint32_t number)
 
 /* Objects and tasks are numbered apart; 0 and 1 stand for what has no number:
  * the root scope, and all else. */
-static uint32_t
-object_index(struct rn__depend *d, uint32_t number, bool of_task)
+uint32_t
+rn__depend_object(struct rn__depend *d, uint32_t number, bool of_task)
 {
     uint32_t index = 2 * number + of_task;
     if (!GROW(d, objects, object_room, index + 1))
@@ -280,28 +218,30 @@ object_index(struct rn__depend *d, uint32_t number, bool of_task)
 
 /* ---- an act ------------------------------------------------------------- */
 
-static struct rn__act *
-last_act(struct rn__depend *d)
+struct rn__act *
+rn__depend_last(struct rn__depend *d)
 {
     return &d->acts[d->act_count - 1];
 }
 
-static bool
-open_act(struct rn__depend *d, struct rn__strand *thread, enum rn__kind kind)
+bool
+rn__depend_open(struct rn__depend *d, struct rn__strand *thread,
+                enum rn__kind kind)
 {
     uint32_t a = d->act_count;
     if (!GROW(d, acts, act_room, a + 1))
         return false;
     if (d->clock_room < d->act_room) {
         uint32_t room = d->clock_room;
-        if (!grow(d, &d->clocks, &room, d->act_room, sizeof *d->clocks) ||
+        if (!rn__depend_grow(d, &d->clocks, &room, d->act_room,
+                             sizeof *d->clocks) ||
             !GROW(d, causes, clock_room, d->act_room))
             return false;
     }
     uint32_t clock = new_row(d), pending = new_row(d);
     if (!clock || !pending)
         return false;
-    join_thread(d, clock, thread);
+    rn__depend_join(d, clock, thread);
     d->clocks[a] = clock;
     d->causes[a] = thread->pending;
     thread->pending = pending;
@@ -318,10 +258,10 @@ open_act(struct rn__depend *d, struct rn__strand *thread, enum rn__kind kind)
     return true;
 }
 
-static void
-use(struct rn__depend *d, uint32_t object, uint8_t mode, bool spoils)
+void
+rn__depend_use(struct rn__depend *d, uint32_t object, uint8_t mode, bool spoils)
 {
-    struct rn__act *act = last_act(d);
+    struct rn__act *act = rn__depend_last(d);
     if (!GROW(d, accesses, access_room, d->access_count + 1))
         return;
     if (d->objects[object].spoilt)
@@ -401,8 +341,8 @@ keep_races(struct rn__depend *d, uint32_t a, const uint32_t *known)
 static void
 add_to(struct rn__depend *d, struct rn__order *order, uint32_t act)
 {
-    if (grow(d, &order->acts, &order->room, order->count + 1,
-             sizeof *order->acts))
+    if (rn__depend_grow(d, &order->acts, &order->room, order->count + 1,
+                        sizeof *order->acts))
         order->acts[order->count++] = act;
 }
 
@@ -417,7 +357,8 @@ take_place(struct rn__depend *d, struct rn__used *o, uint32_t a, bool put,
     size_t skip = put ? o->capacity : 0, k = mine->count;
     add_to(d, mine, a);
     if (k >= skip && k - skip < other->count)
-        join(d, thread->pending, d->clocks[other->acts[k - skip]]);
+        rn__depend_join_row(d, thread->pending,
+                            d->clocks[other->acts[k - skip]]);
 }
 
 /* What has been given so far is a cause of what follows this operation. */
@@ -425,15 +366,15 @@ static void
 acquire(struct rn__depend *d, const struct rn__act *act,
         struct rn__strand *thread)
 {
-    if (!rules[act->kind].takes)
+    if (!rn__depend_takes(act->kind))
         return;
     for (uint32_t i = 0; i < act->accesses; i++) {
         const struct rn__used *o =
             &d->objects[d->accesses[act->access + i].object];
         if (o->given)
-            join(d, thread->pending, o->given);
+            rn__depend_join_row(d, thread->pending, o->given);
         if (o->read && act->kind != RN__RLOCK)
-            join(d, thread->pending, o->read);
+            rn__depend_join_row(d, thread->pending, o->read);
     }
 }
 
@@ -477,7 +418,8 @@ claim(struct rn__depend *d, const struct rn__strand *woken)
     if (act->accesses < 2)
         return;
     for (uint32_t i = 0; i < act->accesses; i++)
-        use(d, d->accesses[act->access + i].object, RN__MODE_WHOLE, false);
+        rn__depend_use(d, d->accesses[act->access + i].object, RN__MODE_WHOLE,
+                       false);
 }
 
 static void
@@ -485,7 +427,7 @@ tell_woken(struct rn__depend *d, uint32_t a)
 {
     for (uint32_t i = 0; i < d->woken_count; i++) {
         struct rn__strand *woken = &d->strands[d->woken[i]];
-        join(d, woken->pending, d->clocks[a]);
+        rn__depend_join_row(d, woken->pending, d->clocks[a]);
         if (woken->last)
             acquire(d, &d->acts[woken->last - 1], woken);
     }
@@ -516,7 +458,7 @@ rn__depend_close(struct rn__depend *d)
     if (d->met_count)
         keep_races(d, a, row(d, d->clocks[a]));
     for (uint32_t i = 0; i < d->met_count; i++)
-        join(d, d->clocks[a], d->clocks[d->met[i]]);
+        rn__depend_join_row(d, d->clocks[a], d->clocks[d->met[i]]);
     row(d, d->clocks[a])[act->thread] = act->index;
     settle(d, a, thread);
     if (thread->task && !rn__task_waits(thread->task))
@@ -524,147 +466,21 @@ rn__depend_close(struct rn__depend *d)
     tell_woken(d, a);
 }
 
-/* ---- what happens ------------------------------------------------------- */
-
-static bool
-is_cancel(const struct rn__doing *doing)
-{
-    return doing->kind == RN__SCOPE_CANCEL || doing->kind == RN__TASK_CANCEL ||
-           doing->kind == RN__CONTEXT_CANCEL || doing->kind == RN__PAR_FAIL ||
-           (doing->kind == RN__END && doing->at_once);
-}
-
-static void
-use_arms(struct rn__depend *d, uint32_t strand, bool spoils)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < d->arm_count; i++)
-        if (d->arms[i].strand == strand)
-            use(d, d->arms[i].object, RN__MODE_WHOLE, spoils);
-        else
-            d->arms[left++] = d->arms[i];
-    d->arm_count = left;
-}
-
-static void
-keep_arm(struct rn__depend *d, uint32_t strand, uint32_t object)
-{
-    struct rn__arm_of arm = {strand, object};
-    if (GROW(d, arms, arm_room, d->arm_count + 1))
-        d->arms[d->arm_count++] = arm;
-}
-
-/* The end of a task, for who joins it and for its scope. */
-static void
-use_ends(struct rn__depend *d, const struct rn__doing *doing)
-{
-    const struct rn_scope *home = doing->task->home;
-    bool numbered = home->object.id >> 32 == doing->task->rt->epoch;
-    uint32_t scope = numbered ? (uint32_t)home->object.id : 0;
-    use(d, object_index(d, rn__task_number(doing->task), true), RN__MODE_QUIET,
-        false);
-    use(d, object_index(d, scope, false), RN__MODE_QUIET, false);
-}
-
-static void
-use_step(struct rn__depend *d, const struct rn__doing *doing)
-{
-    struct rule rule = rules[doing->kind];
-    uint8_t mode = rule.listed ? rule.mode : RN__MODE_WHOLE;
-    bool late = (doing->timed || doing->at_once) && doing->kind != RN__END &&
-                mode != RN__MODE_NONE;
-    bool spoils = !rule.word && (late || doing->kind == RN__CLOSE);
-    if (late)
-        mode = RN__MODE_WHOLE;
-    if (doing->kind == RN__CLOSE)
-        mode = RN__MODE_WHOLE;
-    if (doing->kind == RN__SELECT || doing->kind == RN__COMMIT)
-        use_arms(d, last_act(d)->thread, doing->kind == RN__SELECT);
-    if (doing->kind == RN__END)
-        use_ends(d, doing);
-    if (mode == RN__MODE_NONE || (rule.listed && !doing->object))
-        return;
-    bool apart = rule.of_task || !doing->object;
-    uint32_t object = object_index(d, doing->object, apart);
-    if (doing->kind == RN__SEND || doing->kind == RN__RECV)
-        d->objects[object].capacity =
-            ((const struct rn_chan *)doing->address)->capacity;
-    use(d, object, mode, spoils);
-    struct rn__access *access = &d->accesses[d->access_count - 1];
-    access->kind = (uint8_t)doing->kind;
-    access->expected = doing->expected;
-    if (doing->kind >= RN__LOAD && doing->kind <= RN__CAS)
-        access->value = ((const rn_atomic *)doing->address)->rn__value;
-}
-
-bool
-rn__depend_in_tx(const struct rn__depend *d, uint32_t number)
-{
-    uint32_t thread = number < d->number_room ? d->thread_of[number] : 0;
-    return thread && d->open && d->in_tx &&
-           d->strands[thread - 1].last == d->act_count;
-}
-
-void
-rn__depend_step(struct rn__depend *d, const struct rn__doing *doing)
-{
-    struct rn__strand *thread = strand_of(d, rn__task_number(doing->task));
-    if (d->failed || !thread)
-        return;
-    thread->task = doing->task;
-    thread->name = doing->name;
-    bool tx = doing->kind == RN__TVAR_READ || doing->kind == RN__TVAR_WRITE;
-    bool mine = d->open && d->act_count && thread->last == d->act_count;
-    bool more = doing->goes_on && mine;
-    if (!more) {
-        rn__depend_close(d);
-        if (!open_act(d, thread, doing->kind))
-            return;
-        d->in_tx = tx;
-    }
-    struct rn__act *act = last_act(d);
-    act->heeds |= !rules[doing->kind].deaf;
-    act->cancels |= is_cancel(doing);
-    use_step(d, doing);
-}
+/* ---- what happens -------------------------------------------------------- */
 
 /* An object is given up within an act, or after a wait of which it is the end.
  */
-static void
-give_up(struct rn__depend *d, struct rn__strand *strand, uint32_t object)
+void
+rn__depend_give_up(struct rn__depend *d, struct rn__strand *strand,
+                   uint32_t object)
 {
     uint32_t now = 0;
     if (d->open && strand->last == d->act_count) {
-        use(d, object, RN__MODE_PUT, false);
+        rn__depend_use(d, object, RN__MODE_PUT, false);
         d->accesses[d->access_count - 1].gives = true;
     } else if ((now = new_row(d))) {
-        join_thread(d, now, strand);
+        rn__depend_join(d, now, strand);
         give(d, &d->objects[object].given, now);
-    }
-}
-
-void
-rn__depend_note(struct rn__depend *d, const struct rn__task *task,
-                enum rn__kind kind, uint32_t object)
-{
-    if (d->failed)
-        return;
-    if (kind == RN__CAS_FAILED && d->open) {
-        struct rn__act *act = last_act(d);
-        if (act->accesses)
-            d->accesses[act->access + act->accesses - 1].mode = RN__MODE_READ;
-    }
-    struct rn__strand *strand = task ? strand_of(d, rn__task_number(task)) : NULL;
-    if (!strand)
-        return;
-    bool of_task = kind == RN__ARM_JOIN;
-    if ((kind >= RN__ARM_SEND && kind <= RN__ARM_CONTEXT) ||
-        kind == RN__TVAR_SET) {
-        if (object)
-            keep_arm(d, (uint32_t)(strand - d->strands),
-                     object_index(d, object, of_task));
-    } else if (kind == RN__NONE) {
-        give_up(d, strand, object_index(d, object, false));
     }
 }
 
@@ -676,24 +492,24 @@ rn__depend_choice(struct rn__depend *d, uint32_t width, uint32_t choice)
         return;
     if (i >= d->choice_room) {
         uint32_t room = d->choice_room;
-        if (!grow(d, &d->widths, &room, i + 1, sizeof *d->widths) ||
+        if (!rn__depend_grow(d, &d->widths, &room, i + 1, sizeof *d->widths) ||
             !GROW(d, choices, choice_room, i + 1))
             return;
     }
     d->choices[i] = choice;
     d->widths[i] = width;
     d->choice_count++;
-    last_act(d)->choices++;
+    rn__depend_last(d)->choices++;
 }
 
 void
 rn__depend_wake(struct rn__depend *d, uint32_t by, uint32_t task)
 {
-    struct rn__strand *woken = d->failed ? NULL : strand_of(d, task);
+    struct rn__strand *woken = d->failed ? NULL : rn__depend_strand(d, task);
     if (!woken)
         return;
     uint32_t place = (uint32_t)(woken - d->strands);
-    struct rn__strand *from = by ? strand_of(d, by) : NULL;
+    struct rn__strand *from = by ? rn__depend_strand(d, by) : NULL;
     woken = &d->strands[place];
     if (d->open && (!from || from->last == d->act_count)) {
         if (GROW(d, woken, woken_room, d->woken_count + 1))
@@ -702,65 +518,10 @@ rn__depend_wake(struct rn__depend *d, uint32_t by, uint32_t task)
     }
     rn__depend_close(d);
     if (from) {
-        join_thread(d, woken->pending, from);
+        rn__depend_join(d, woken->pending, from);
         if (woken->last)
             acquire(d, &d->acts[woken->last - 1], woken);
     }
-}
-
-/* Whose wait the timer ends; NULL: it is no task's. */
-static const struct rn__task *
-owner_of(const struct rn__timer *timer)
-{
-    return timer->expire == rn__wait_expire
-               ? rn__container_of(timer, struct rn__task, timer)
-               : NULL;
-}
-
-uint64_t
-rn__depend_timer_name(const struct rn__depend *d,
-                      const struct rn__timer *timer)
-{
-    const struct rn__task *task = owner_of(timer);
-    uint32_t number = task ? rn__task_number(task) : 0;
-    if (!number || number >= d->number_room || !d->thread_of[number])
-        return rn__mix64((uint64_t)(uintptr_t)timer);
-    const struct rn__strand *owner = &d->strands[d->thread_of[number] - 1];
-    return rn__mix64(owner->name + owner->count);
-}
-
-/* It does what the wait's own end would: it meets all who could end it. */
-static void
-use_wait(struct rn__depend *d, uint32_t act)
-{
-    const struct rn__act *waits = &d->acts[act];
-    for (uint32_t i = 0; i < waits->accesses; i++)
-        use(d, d->accesses[waits->access + i].object, RN__MODE_WHOLE, true);
-}
-
-void
-rn__depend_fire(struct rn__depend *d, const struct rn__timer *timer)
-{
-    rn__depend_close(d);
-    const struct rn__task *task = owner_of(timer);
-    struct rn__strand *owner =
-        task ? strand_of(d, rn__task_number(task)) : NULL;
-    uint32_t place = owner ? (uint32_t)(owner - d->strands) : 0;
-    struct rn__strand *thread =
-        new_thread(d, NULL, rn__depend_timer_name(d, timer));
-    if (d->failed)
-        return;
-    owner = owner ? &d->strands[place] : NULL;
-    if (owner)
-        join_thread(d, thread->pending, owner);
-    else
-        join(d, thread->pending, d->instant);
-    if (!open_act(d, thread, RN__TIMEOUT))
-        return;
-    last_act(d)->heeds = true;
-    last_act(d)->cancels = !owner;
-    if (owner && d->strands[place].last)
-        use_wait(d, d->strands[place].last - 1);
 }
 
 void
@@ -771,9 +532,9 @@ rn__depend_tick(struct rn__depend *d)
     if (!now)
         return;
     for (uint32_t t = 0; t < d->strand_count; t++)
-        join_thread(d, now, &d->strands[t]);
+        rn__depend_join(d, now, &d->strands[t]);
     for (uint32_t t = 0; t < d->strand_count; t++)
-        join(d, d->strands[t].pending, now);
+        rn__depend_join_row(d, d->strands[t].pending, now);
     d->instant = now;
 }
 
@@ -788,7 +549,7 @@ rn__act_meets(const struct rn__depend *d, uint32_t a, uint32_t b)
             if (p->object == q->object && meet(p->mode, q->mode))
                 return (int)i;
         }
-    bool cancel = (x->cancels && (y->heeds || y->cancels)) ||
-                  (x->heeds && y->cancels);
+    bool cancel =
+        (x->cancels && (y->heeds || y->cancels)) || (x->heeds && y->cancels);
     return cancel ? (int)x->accesses : -1;
 }

@@ -33,9 +33,9 @@ enum rn__mode {
 };
 
 struct rn__access {
-    uint32_t object;  /* index into depend->objects */
+    uint32_t object; /* index into depend->objects */
     uint32_t act;
-    uint32_t before;  /* the access to the object before it; 0: none */
+    uint32_t before; /* the access to the object before it; 0: none */
     uint8_t mode;
     bool spoils;      /* places in the orders of the object are not told from
                          each other after this */
@@ -47,9 +47,9 @@ struct rn__access {
 };
 
 struct rn__act {
-    uint64_t name;   /* of its thread, the same in every schedule */
+    uint64_t name; /* of its thread, the same in every schedule */
     uint32_t thread;
-    uint32_t index;  /* in the thread, from 1 */
+    uint32_t index;            /* in the thread, from 1 */
     uint32_t access, accesses; /* where they begin, how many */
     uint32_t choice, choices;
     uint32_t race, races; /* earlier acts it meets directly */
@@ -68,9 +68,9 @@ struct rn__order {
 
 /* What the order of acts needs to know of an object. */
 struct rn__used {
-    uint32_t last;  /* access; 0: none */
+    uint32_t last; /* access; 0: none */
     bool spoilt;
-    size_t capacity; /* of a channel */
+    size_t capacity;              /* of a channel */
     struct rn__order puts, takes; /* of a channel */
     uint32_t given, read; /* rows: what waits for it has to wait for; 0: none */
 };
@@ -125,15 +125,15 @@ void rn__depend_fini(struct rn__depend *d);
 /* A step that is about to be done. */
 struct rn__doing {
     struct rn__task *task;
-    uint64_t name;  /* of the task */
+    uint64_t name; /* of the task */
     enum rn__kind kind;
-    uint32_t object; /* number; 0: none */
+    uint32_t object;     /* number; 0: none */
     const void *address; /* of it */
-    int64_t expected; /* by a compare-and-swap */
-    bool at_once;    /* it does not wait; an add to a group adds; an end is a
+    int64_t expected;    /* by a compare-and-swap */
+    bool at_once; /* it does not wait; an add to a group adds; an end is a
                         failure's */
-    bool timed;      /* it has a deadline */
-    bool goes_on;    /* nobody could come before it */
+    bool timed;   /* it has a deadline */
+    bool goes_on; /* nobody could come before it */
 };
 void rn__depend_step(struct rn__depend *d, const struct rn__doing *doing);
 /* Whether the running act is a transaction of the task of this number. */
@@ -154,6 +154,37 @@ uint64_t rn__depend_timer_name(const struct rn__depend *d,
 void rn__depend_tick(struct rn__depend *d);
 /* The last act is over; to be called before the acts are looked at. */
 void rn__depend_close(struct rn__depend *d);
+
+/* ---- the parts of the above (depend.c, depend_step.c) ------------------- */
+
+/* Room for count elements in a list, the new part zeroed; false: no memory. */
+bool rn__depend_grow(struct rn__depend *d, void *list, uint32_t *room,
+                     uint32_t count, size_t bytes);
+/* The strand of a task by its number; NULL: out of memory. */
+struct rn__strand *rn__depend_strand(struct rn__depend *d, uint32_t number);
+struct rn__strand *rn__depend_new_strand(struct rn__depend *d,
+                                         struct rn__task *task, uint64_t name);
+/* The index of an object, or of a task, by its number. */
+uint32_t rn__depend_object(struct rn__depend *d, uint32_t number, bool of_task);
+/* Open an act of a strand; false: out of memory. */
+bool rn__depend_open(struct rn__depend *d, struct rn__strand *thread,
+                     enum rn__kind kind);
+struct rn__act *rn__depend_last(struct rn__depend *d);
+/* It uses an object. */
+void rn__depend_use(struct rn__depend *d, uint32_t object, uint8_t mode,
+                    bool spoils);
+/* An object is given up within an act, or after a wait of which it is the end.
+ */
+void rn__depend_give_up(struct rn__depend *d, struct rn__strand *strand,
+                        uint32_t object);
+/* Join into a row what has happened in a strand; another row. */
+void rn__depend_join(struct rn__depend *d, uint32_t to,
+                     const struct rn__strand *thread);
+void rn__depend_join_row(struct rn__depend *d, uint32_t to, uint32_t from);
+/* Whether what was given to its object is a cause of what follows a step. */
+bool rn__depend_takes(uint8_t kind);
+
+/* ---- looking at acts ---------------------------------------------------- */
 
 /* Whether act a is before act b, or is b. */
 static inline bool

@@ -29,9 +29,10 @@
  * must be maximal: no memory of what was seen); Abdulla, Atig, Das, Jonsson,
  * Sagonas, "Parsimonious optimal dynamic partial order reduction", 2024.
  */
+#include "sim/strategy.h"
+
 #include "sim/preempt.h"
 #include "sim/sim.h"
-#include "sim/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +146,7 @@ pick(struct rn__world *world, const struct rn__fork *fork)
     for (uint32_t i = 0; act < g->count && i < fork->n; i++)
         if (name_of(world, fork->steps[i]) == name_at(world, g, act))
             return i;
-    return fork->self < fork->n &&
-                   fork->steps[fork->self]->kind != RN__YIELD
+    return fork->self < fork->n && fork->steps[fork->self]->kind != RN__YIELD
                ? fork->self
                : 0;
 }
@@ -218,8 +218,7 @@ would_meet(const struct run *r, uint32_t z, uint32_t a, uint32_t e)
         return rn__act_meets(d, z, a) >= 0;
     uint8_t mode = swap->mode;
     int64_t value = d->accesses[d->acts[e].access + (uint32_t)mine].value;
-    swap->mode =
-        value == swap->expected ? RN__MODE_WHOLE : RN__MODE_READ;
+    swap->mode = value == swap->expected ? RN__MODE_WHOLE : RN__MODE_READ;
     bool yes = rn__act_meets(d, z, a) >= 0;
     swap->mode = mode;
     return yes;
@@ -233,8 +232,8 @@ is_before_without(const struct run *r, uint32_t x, uint32_t a, uint32_t e)
     if (rn__act_causes(d, x, a))
         return true;
     for (uint32_t z = x; z < a; z++)
-        if (z != e && rn__act_before(d, x, z) &&
-            !rn__act_before(d, e, z) && would_meet(r, z, a, e))
+        if (z != e && rn__act_before(d, x, z) && !rn__act_before(d, e, z) &&
+            would_meet(r, z, a, e))
             return true;
     return false;
 }
@@ -405,7 +404,16 @@ struct stack {
     struct rn__words words; /* proposals, each followed by its length */
     uint64_t out;           /* schedules handed out, not learnt */
     bool begun;
+    bool lost;
 };
+
+static bool
+is_all(const struct rn__searcher *s)
+{
+    const struct stack *stack = s->state;
+    return stack->words.count == 0 && stack->out == 0 && s->blocked == 0 &&
+           !stack->lost;
+}
 
 static enum rn__planned
 plan(struct rn__searcher *s, struct rn__plan *plan)
@@ -413,7 +421,7 @@ plan(struct rn__searcher *s, struct rn__plan *plan)
     struct stack *stack = s->state;
     struct rn__words *words = &stack->words;
     if (stack->begun && words->count == 0) {
-        s->complete = stack->out == 0 && s->blocked == 0;
+        s->complete = is_all(s);
         return stack->out ? RN__PLAN_WAIT : RN__PLAN_EXHAUSTED;
     }
     if (stack->begun) {
@@ -451,7 +459,11 @@ learn(struct rn__searcher *s, const struct rn__plan *plan,
     const struct rn__words *words = &log->words;
     free(plan->words.list);
     stack->out--;
-    if (!log->told || words->count < 2 || words->list[0]) {
+    if (!log->told || words->count < 2) {
+        stack->lost = true; /* it crashed, and what it would have proposed */
+        return;
+    }
+    if (words->list[0]) {
         s->blocked++;
         return;
     }
@@ -465,8 +477,7 @@ learn(struct rn__searcher *s, const struct rn__plan *plan,
             abort();
         i += 1 + length;
     }
-    if (words->count && stack->words.count == 0 && stack->out == 0)
-        s->complete = s->blocked == 0;
+    s->complete = is_all(s);
 }
 
 static void

@@ -120,8 +120,8 @@ search(struct job *job)
     int more = 1;
     for (uint64_t i = 0; more > 0 && i < job->options->schedules; i++)
         more = one(job, i);
-    rn__search_sum_up(&job->searcher,
-                      job->options->flags & RN_SIM_KEEP_GOING, job->report);
+    rn__search_sum_up(&job->searcher, job->options->flags & RN_SIM_KEEP_GOING,
+                      job->report);
     if (job->report->verdict != RN_SIM_PASS)
         job->report->strategy =
             rn__strategy_text(job->found_by, job->found_param);

@@ -108,8 +108,7 @@ walk(struct search *s)
             if (act == UINT32_MAX)
                 continue;
             ended = false;
-            if (has_happened(s, state, act, s->d->clocks[act]) &&
-                !go(s, at, t))
+            if (has_happened(s, state, act, s->d->clocks[act]) && !go(s, at, t))
                 return -1;
         }
         if (ended)

@@ -150,12 +150,18 @@ verify(struct search *s, struct rn__link *link)
 
 /* ---- the search --------------------------------------------------------- */
 
+static bool
+keeps_going(const struct search *s)
+{
+    return s->options->flags & RN_SIM_KEEP_GOING;
+}
+
 static int
 hand_out(struct search *s, struct rn__link *link)
 {
     const rn_sim_options *o = s->options;
-    if (s->next >= o->schedules || s->next > s->found || s->out_of_time ||
-        s->exhausted)
+    if (s->next >= o->schedules || (s->next > s->found && !keeps_going(s)) ||
+        s->out_of_time || s->exhausted)
         return 0;
     enum rn__planned planned =
         rn__searcher_plan(&s->searcher, s->next, &link->plan);
@@ -220,6 +226,7 @@ take_back(struct search *s, struct rn__link *link)
     rn_sim_report *report = s->report;
     report->schedules++;
     report->distinct += rn__distinct_add(&s->distinct, r->digest);
+    report->failing += judge(r) != RN_SIM_PASS;
     learn(s, link);
     bool better = link->plan.index < s->found;
     if (better && s->options->flags & RN_SIM_VERIFY && r->reported &&
@@ -282,19 +289,18 @@ finish(struct search *s)
         int error = s->options->trace_path ? tell(s, link, NULL, s->listed) : 0;
         free(report->text);
         report->text = NULL;
-        rn__search_sum_up(&s->searcher,
-                      s->options->flags & RN_SIM_KEEP_GOING, report);
+        rn__search_sum_up(&s->searcher, keeps_going(s), report);
         report->strategy =
             rn__strategy_text(s->searcher.strategy, s->searcher.param);
         if (s->options->schedules != 1)
             judge_properties(s);
         return error;
     }
-    rn__search_sum_up(&s->searcher,
-                      s->options->flags & RN_SIM_KEEP_GOING, report);
+    rn__search_sum_up(&s->searcher, keeps_going(s), report);
     report->strategy = rn__strategy_text(s->found_by, s->found_param);
     /* What other servers ran beyond it does not count. */
-    report->schedules = s->found + 1;
+    if (!keeps_going(s))
+        report->schedules = s->found + 1;
     if (report->distinct > report->schedules)
         report->distinct = report->schedules;
     report->token = s->listed ? rn__token_write(&s->choices)

@@ -90,9 +90,8 @@ check_bound(const struct row *row, int bound)
     struct size size = {row->n, row->m};
     char strategy[32];
     snprintf(strategy, sizeof strategy, "dpor:%d", bound);
-    rn_sim_options options = {.strategy = strategy,
-                              .schedules = 1000000,
-                              .flags = RN_SIM_KEEP_GOING};
+    rn_sim_options options = {
+        .strategy = strategy, .schedules = 1000000, .flags = RN_SIM_KEEP_GOING};
     rn_sim_report report;
     bool ok = rn_sim_explore(&options, row->fn, &size, &report) == 0 &&
               report.within == row->within[bound];

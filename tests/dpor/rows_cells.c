@@ -1,7 +1,6 @@
 /* dpor/rows_cells.c - shared words. */
 #include "rows.h"
 
-
 static rn_atomic cells[128];
 static rn_atomic one;
 static int size, rounds;

@@ -377,7 +377,8 @@ reduce_all(struct rn__world *world, struct found *found)
     uint64_t twice = 0;
     CHECK(rn__searcher_open(&s, &rn__strategy_dpor, 0, 1) == 0);
     for (uint64_t i = 0;
-         rn__searcher_plan(&s, i, &plan) == RN__PLAN_MADE && i < RUNS_MAX; i++) {
+         rn__searcher_plan(&s, i, &plan) == RN__PLAN_MADE && i < RUNS_MAX;
+         i++) {
         bool fresh;
         rn__world_plan(world, &plan);
         rn__world_run(world, run_program, NULL);
@@ -450,8 +451,8 @@ referee(int kinds, int tasks, int ops, int programs)
     char *why = NULL;
     uint64_t runs = 0;
     int bad = 0;
-    rn_sim_options options = {.max_bytes = 1 << 22, .max_steps = 1000,
-                              .flags = RN_SIM_LEAKS_OK};
+    rn_sim_options options = {
+        .max_bytes = 1 << 22, .max_steps = 1000, .flags = RN_SIM_LEAKS_OK};
     CHECK(rn__world_init(&world, &options, &why) == 0);
     const char *only = getenv("TEST_PROGRAM");
     for (int i = 0; i < programs; i++) {
