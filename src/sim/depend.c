@@ -382,6 +382,8 @@ static void
 release(struct rn__depend *d, uint32_t a, struct rn__used *o, bool gives)
 {
     uint8_t kind = d->acts[a].kind;
+    if (kind == RN__COMPLETE && o->given)
+        return; /* only the first one counts */
     if (gives)
         give(d, &o->given, d->clocks[a]);
     else if (kind == RN__RUNLOCK)

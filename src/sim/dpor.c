@@ -233,7 +233,7 @@ is_before_without(const struct run *r, uint32_t x, uint32_t a, uint32_t e)
         return true;
     for (uint32_t z = x; z < a; z++)
         if (z != e && rn__act_before(d, x, z) && !rn__act_before(d, e, z) &&
-            would_meet(r, z, a, e))
+            (d->acts[z].thread == d->acts[a].thread || would_meet(r, z, a, e)))
             return true;
     return false;
 }

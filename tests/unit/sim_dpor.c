@@ -45,11 +45,21 @@ enum kind {
     OP_SIGNAL,
     OP_COND,
     OP_BLOCK,
+    OP_ONCE,
+    OP_FUTURE,
+    OP_COMPLETE,
+    OP_BARRIER,
+    OP_SEMA,
+    OP_CHILD,
+    OP_TX_ADD,
+    OP_TX_MOVE,
     OP_KINDS,
     OP_SLEEP = OP_KINDS,
     OP_TIMED_RECV,
     OP_TIMED_LOCK,
-    OP_TIMED_KINDS
+    OP_TIMED_KINDS,
+    OP_CANCEL = OP_TIMED_KINDS,
+    OP_CANCEL_KINDS
 };
 
 struct op {
@@ -69,6 +79,13 @@ static rn_mutex lock[LOCKS];
 static rn_rwmutex rwlock;
 static rn_cond cond;
 static rn_waitgroup group;
+static rn_once once;
+static rn_sema sema;
+static rn_barrier barrier;
+static rn_future *future;
+static rn_promise *promise;
+static rn_tvar *tvar[2];
+static rn_scope *root;
 static rn_chan *chan[CHANS];
 static int64_t seen[TASKS][READS]; /* what a task has learnt */
 static int count[TASKS];
@@ -125,6 +142,8 @@ do_rwlock(int task, bool write)
     int error = write ? rn_rwmutex_lock(&rwlock, RN_NEVER)
                       : rn_rwmutex_read_lock(&rwlock, RN_NEVER);
     learn(task, error);
+    if (error)
+        return;
     if (write)
         rn_atomic_store(&cell[0], 7 + task);
     else
@@ -133,6 +152,91 @@ do_rwlock(int task, bool write)
         rn_rwmutex_unlock(&rwlock);
     else
         rn_rwmutex_read_unlock(&rwlock);
+}
+
+static void
+add_in_once(void *arg)
+{
+    *(int64_t *)arg = rn_atomic_fetch_add(&cell[0], 1);
+}
+
+static int
+add_in_child(void *arg)
+{
+    *(int64_t *)arg = rn_atomic_fetch_add(&cell[1], 1);
+    return 0;
+}
+
+static void
+do_child(int task)
+{
+    int64_t value = -1;
+    rn_task child;
+    int error = rn_task_spawn(NULL, add_in_child, &value, NULL, &child);
+    learn(task, error);
+    if (error)
+        return;
+    learn(task, rn_atomic_load(&cell[0]));
+    learn(task, rn_task_join(child, RN_NEVER, NULL));
+    learn(task, value);
+}
+
+static int
+tx_add(rn_tx *tx, void *arg)
+{
+    int64_t x;
+    int error = rn_tvar_read(tvar[*(int *)arg], tx, &x);
+    if (error < 0)
+        return error;
+    x++;
+    error = rn_tvar_write(tvar[*(int *)arg], tx, &x);
+    return error < 0 ? error : (int)x;
+}
+
+/* What it reads next depends on what it has read. */
+static int
+tx_move(rn_tx *tx, void *arg)
+{
+    int64_t x = 0, y = 0;
+    (void)arg;
+    int error = rn_tvar_read(tvar[0], tx, &x);
+    if (error == 0 && x > 0)
+        error = rn_tvar_read(tvar[1], tx, &y);
+    if (error == 0 && y > 0)
+        error = rn_tvar_write(tvar[0], tx, &y);
+    return error < 0 ? error : (int)(10 * x + y);
+}
+
+static void
+do_more(int task, const struct op *op)
+{
+    int64_t value = op->b;
+    int index = op->a;
+    if (op->kind == OP_ONCE) {
+        value = -1;
+        rn_once_do(&once, add_in_once, &value, RN_NEVER);
+        learn(task, value);
+        learn(task, rn_atomic_load(&cell[0]));
+    } else if (op->kind == OP_FUTURE) {
+        learn(task, rn_future_wait(future, &value, RN_NEVER));
+        learn(task, value);
+    } else if (op->kind == OP_COMPLETE) {
+        learn(task, rn_promise_set(promise, &value));
+    } else if (op->kind == OP_BARRIER) {
+        learn(task, rn_barrier_wait(&barrier, RN_NEVER));
+    } else if (op->kind == OP_SEMA) {
+        learn(task, rn_sema_acquire(&sema, (size_t)op->a + 1, RN_NEVER));
+        learn(task, rn_atomic_fetch_add(&cell[1], 1));
+        rn_sema_release(&sema, (size_t)op->a + 1);
+    } else if (op->kind == OP_CHILD) {
+        do_child(task);
+    } else if (op->kind == OP_CANCEL) {
+        rn_scope_cancel(root);
+    } else if (op->kind == OP_TX_ADD) {
+        learn(task, rn_atomically(tx_add, &index, RN_NEVER));
+    } else {
+        learn(task, rn_atomically(tx_move, NULL, RN_NEVER));
+    }
 }
 
 static void
@@ -198,7 +302,7 @@ do_op(int task, const struct op *op)
         learn(task, rn_sleep(op->b));
         break;
     default:
-        abort();
+        do_more(task, op);
     }
 }
 
@@ -229,6 +333,17 @@ run_program(void *arg)
     cond = no_cond;
     group = no_group;
     memset(count, 0, sizeof count);
+    static const rn_once never;
+    static const rn_sema two = RN_SEMA_INIT(2);
+    static const rn_barrier pair = RN_BARRIER_INIT(2);
+    int64_t one = 1;
+    once = never;
+    sema = two;
+    barrier = pair;
+    if (rn_future_new(sizeof(int64_t), &promise, &future) < 0 ||
+        rn_tvar_new(sizeof one, &one, &tvar[0]) < 0 ||
+        rn_tvar_new(sizeof one, &one, &tvar[1]) < 0)
+        return -1;
     if (program.group)
         rn_waitgroup_add(&group, program.group);
     for (int i = 0; i < CHANS; i++)
@@ -236,10 +351,12 @@ run_program(void *arg)
             return -1;
     if (rn_scope_open(RN_NEVER, &scope) < 0)
         return -1;
+    root = scope;
     for (int i = 0; i < program.tasks; i++)
         if (rn_go(scope, task_main, program.op[i]) < 0)
-            return -1;
-    return rn_scope_close(scope);
+            break; /* it is cancelled */
+    rn_scope_close(scope);
+    return 0;
 }
 
 static void
@@ -434,6 +551,7 @@ compare(struct rn__world *world, uint64_t seed, uint64_t *runs)
                    (unsigned long long)twice, missed ? " MISSED" : "",
                    more ? " MORE" : "", wrong ? " WRONG" : "");
             print_program();
+            fflush(stdout);
         }
         *runs += some.runs;
     }
@@ -454,13 +572,16 @@ referee(int kinds, int tasks, int ops, int programs)
     rn_sim_options options = {
         .max_bytes = 1 << 22, .max_steps = 1000, .flags = RN_SIM_LEAKS_OK};
     CHECK(rn__world_init(&world, &options, &why) == 0);
-    const char *only = getenv("TEST_PROGRAM");
+    /* Other programs than those, for longer: TEST_PROGRAM=FIRST. */
+    const char *first = getenv("TEST_PROGRAM");
+    const char *many = getenv("TEST_PROGRAMS");
+    uint64_t start = first ? strtoull(first, NULL, 10) : 1;
+    if (many)
+        programs = atoi(many);
     for (int i = 0; i < programs; i++) {
-        uint64_t seed = only ? strtoull(only, NULL, 10) : (uint64_t)i + 1;
+        uint64_t seed = start + (uint64_t)i;
         make_program(seed, kinds, tasks, ops);
         bad += !compare(&world, seed, &runs);
-        if (only)
-            break;
     }
     rn__world_fini(&world);
     if (bad)
@@ -481,4 +602,9 @@ TEST(dpor_three_tasks_each_trace_once)
 TEST(dpor_timers_each_trace_once)
 {
     referee(OP_TIMED_KINDS, 2, 3, 200);
+}
+
+TEST(dpor_cancels_each_trace_once)
+{
+    referee(OP_CANCEL_KINDS, 2, 2, 300);
 }
