@@ -195,6 +195,36 @@ sigma(void *arg)
     return 0;
 }
 
+/* ---- work of one's own adds no trace ------------------------------------ */
+
+static int
+own_work(void *number)
+{
+    int k = crew_number(number);
+    if (k <= 3)
+        load_store(number);
+    for (int i = 0; i < size; i++) {
+        rn_mutex mine = RN_MUTEX_INIT;
+        crew_lock(&mine);
+        rn_atomic_fetch_add(&cells[k], 1);
+        rn_mutex_unlock(&mine);
+        rn_yield();
+    }
+    return 0;
+}
+
+/* inc of three, each with so much to do for itself, and more who have only
+ * that. */
+static int
+busy(void *arg)
+{
+    const struct size *s = arg;
+    begin(s);
+    rounds = 1;
+    crew_run(3 + s->m, own_work);
+    return 0;
+}
+
 static const struct row rows[] = {
     {"readers", readers, 1, 0, 2, 0, 0, 0, {0}},
     {"readers", readers, 3, 0, 8, 0, 0, 0, {0}},
@@ -219,6 +249,11 @@ static const struct row rows[] = {
     {"inc, 3 rounds", inc, 2, 3, 328, 0, 0, 0, {0}},
     {"inc, 4 rounds", inc, 2, 4, 3334, 0, 0, 0, {0}},
     {"inc, 2 rounds", inc, 3, 2, 7134, 0, 0, 0, {0}},
+    {"inc of 3, no work of their own", busy, 0, 0, 36, 0, 0, 0, {0}},
+    {"inc of 3, a round of own work", busy, 1, 0, 36, 0, 0, 0, {0}},
+    {"inc of 3, own work", busy, 3, 0, 36, 0, 0, 0, {0}},
+    {"inc of 3, another task", busy, 1, 1, 36, 0, 0, 0, {0}},
+    {"inc of 3, four other tasks", busy, 2, 4, 36, 0, 0, 0, {0}},
     {"casrot", casrot, 2, 0, 2, 0, 0, 0, {0}},
     {"casrot", casrot, 3, 0, 5, 0, 0, 0, {0}},
     {"casrot", casrot, 4, 0, 14, 0, 0, 0, {0}},
