@@ -565,13 +565,13 @@ compare(struct rn__world *world, uint64_t seed, uint64_t *runs)
 static void
 referee(int kinds, int tasks, int ops, int programs)
 {
-    static struct rn__world world;
+    struct rn__world *world;
     char *why = NULL;
     uint64_t runs = 0;
     int bad = 0;
     rn_sim_options options = {
         .max_bytes = 1 << 22, .max_steps = 1000, .flags = RN_SIM_LEAKS_OK};
-    CHECK(rn__world_init(&world, &options, &why) == 0);
+    CHECK(rn__world_open(&options, &world, &why) == 0);
     /* Other programs than those, for longer: TEST_PROGRAM=FIRST. */
     const char *first = getenv("TEST_PROGRAM");
     const char *many = getenv("TEST_PROGRAMS");
@@ -581,9 +581,9 @@ referee(int kinds, int tasks, int ops, int programs)
     for (int i = 0; i < programs; i++) {
         uint64_t seed = start + (uint64_t)i;
         make_program(seed, kinds, tasks, ops);
-        bad += !compare(&world, seed, &runs);
+        bad += !compare(world, seed, &runs);
     }
-    rn__world_fini(&world);
+    rn__world_close(world);
     if (bad)
         printf("# %d of %d programs are wrong\n", bad, programs);
     CHECK(bad == 0);
