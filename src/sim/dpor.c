@@ -46,19 +46,29 @@ enum { HEAD_NODE = 1, HEAD_SHIFT = 8 };
 /* The strategy's number if there is none. */
 enum { NO_BOUND = 1000000 };
 
-/* In the world: where each act of the plan is in its words. */
+/* In the world: of each act, where it is in the plan's words, and whether it is
+ * a node. */
 struct guide {
-    uint32_t count, room;
-    uint32_t *at;
-    bool *node; /* of the acts that were run */
-    uint32_t node_room;
-    bool lost; /* the plan does not fit the program */
+    uint32_t count; /* of acts in the plan */
+    bool lost;      /* the plan does not fit the program */
+    struct {
+        uint32_t at;
+        bool node;
+    } act[];
 };
+
+/* With room for so many acts; it may move. NULL: out of memory. */
+static struct guide *
+guide_for(struct rn__world *world, size_t acts)
+{
+    struct guide *g = NULL;
+    return rn__strategy_state(world, sizeof *g + acts * sizeof g->act[0]);
+}
 
 static struct guide *
 guide_of(struct rn__world *world)
 {
-    return rn__strategy_state(world, sizeof(struct guide));
+    return guide_for(world, 0);
 }
 
 static uint64_t
@@ -70,35 +80,26 @@ word(const struct rn__world *world, uint32_t i)
 static uint64_t
 name_at(const struct rn__world *world, const struct guide *g, uint32_t i)
 {
-    return word(world, g->at[i]);
+    return word(world, g->act[i].at);
 }
 
 static uint32_t
 chosen_at(const struct rn__world *world, const struct guide *g, uint32_t i)
 {
-    return (uint32_t)(word(world, g->at[i] + 1) >> HEAD_SHIFT);
+    return (uint32_t)(word(world, g->act[i].at + 1) >> HEAD_SHIFT);
 }
 
 static void
 begin(struct rn__world *world)
 {
-    struct guide *g = guide_of(world);
     size_t words = world->plan->words.count;
+    struct guide *g = guide_for(world, words / 2);
     if (!g)
         return;
     g->count = 0;
     g->lost = false;
-    if (words / 2 > g->room) {
-        uint32_t *at = realloc(g->at, words * sizeof *at);
-        if (!at) {
-            g->lost = true;
-            return;
-        }
-        g->at = at;
-        g->room = (uint32_t)words;
-    }
     for (size_t i = 1; i + 1 < words;) {
-        g->at[g->count++] = (uint32_t)i;
+        g->act[g->count++].at = (uint32_t)i;
         i += 2 + (word(world, (uint32_t)i + 1) >> HEAD_SHIFT);
     }
 }
@@ -116,7 +117,7 @@ pick_data(struct rn__world *world, const struct guide *g, uint32_t n)
     uint32_t place = d->acts[i].choices;
     if (place >= chosen_at(world, g, i))
         return 0;
-    uint64_t choice = word(world, g->at[i] + 2 + place);
+    uint64_t choice = word(world, g->act[i].at + 2 + place);
     return choice < n ? (uint32_t)choice : 0;
 }
 
@@ -176,7 +177,7 @@ is_later(const struct run *r, uint32_t e, uint32_t x, uint32_t y)
 static uint32_t
 level_start(const struct run *r, uint32_t node)
 {
-    while (node > 0 && !r->g->node[node - 1])
+    while (node > 0 && !r->g->act[node - 1].node)
         node--;
     return node;
 }
@@ -245,7 +246,7 @@ is_canonical(const struct run *r, uint32_t e, uint32_t a)
     const struct rn__depend *d = r->d;
     for (uint32_t x = e + 1; x < a; x++)
         if (!rn__act_before(d, x, a) &&
-            (!r->g->node[x] || !chose_default(r, x, 0)))
+            (!r->g->act[x].node || !chose_default(r, x, 0)))
             return false;
     uint32_t start = level_start(r, e);
     for (uint32_t x = start; x < e; x++) {
@@ -296,7 +297,7 @@ static void
 put_acts(struct run *r, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        put_act(r, i, r->g->node[i], r->d->acts[i].choices);
+        put_act(r, i, r->g->act[i].node, r->d->acts[i].choices);
 }
 
 static void
@@ -317,7 +318,7 @@ static void
 propose_choices(struct run *r, uint32_t i)
 {
     const struct rn__act *act = &r->d->acts[i];
-    bool node = r->g->node[i];
+    bool node = r->g->act[i].node;
     uint32_t planned = 0;
     if (i < r->g->count && act->name == name_at(r->world, r->g, i))
         planned = chosen_at(r->world, r->g, i);
@@ -332,7 +333,7 @@ propose_choices(struct run *r, uint32_t i)
             put(r, v);
             for (uint32_t k = i + 1; !node && k < r->g->count; k++)
                 for (uint32_t w = 0; w < 2 + chosen_at(r->world, r->g, k); w++)
-                    put(r, word(r->world, r->g->at[k] + w));
+                    put(r, word(r->world, r->g->act[k].at + w));
             close_proposal(r);
         }
 }
@@ -341,20 +342,16 @@ static bool
 find_nodes(struct run *r)
 {
     const struct rn__depend *d = r->d;
-    struct guide *g = r->g;
-    if (d->act_count > g->node_room) {
-        bool *node = realloc(g->node, 2 * d->act_count * sizeof *node);
-        if (!node)
-            return false;
-        g->node = node;
-        g->node_room = 2 * d->act_count;
-    }
+    struct guide *g = r->g = guide_for(r->world, d->act_count);
+    if (!g)
+        return false;
     for (uint32_t i = 0; i < d->act_count; i++) {
         bool fits = i < g->count && d->acts[i].name == name_at(r->world, g, i);
         /* Only the last act of a plan, a timer, may have become void. */
         if (i + 1 < g->count && !fits)
             g->lost = true;
-        g->node[i] = !fits || (word(r->world, g->at[i] + 1) & HEAD_NODE);
+        g->act[i].node =
+            !fits || (word(r->world, g->act[i].at + 1) & HEAD_NODE);
     }
     return true;
 }
@@ -387,10 +384,11 @@ end(struct rn__world *world)
     if (r.fresh < d->begun)
         r.fresh = d->begun;
     for (uint32_t a = r.fresh; a < d->act_count; a++) {
-        bool last = r.g->node[a] || (a + 1 < d->act_count && r.g->node[a + 1]);
+        bool last =
+            r.g->act[a].node || (a + 1 < d->act_count && r.g->act[a + 1].node);
         for (uint32_t i = 0; last && i < d->acts[a].races; i++) {
             uint32_t e = d->races[d->acts[a].race + i];
-            if (r.g->node[e] && e >= d->begun && is_canonical(&r, e, a))
+            if (r.g->act[e].node && e >= d->begun && is_canonical(&r, e, a))
                 propose_reversal(&r, e, a);
         }
         if (last && d->acts[a].choices)
