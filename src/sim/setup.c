@@ -174,6 +174,7 @@ forget(struct rn__world *world)
     world->pending = old.pending;
     world->pending_room = old.pending_room;
     world->run_number = old.run_number; /* or what pends would look new */
+    world->own_depend = old.own_depend;
     world->addresses = old.addresses;
     world->address_room = old.address_room;
     world->fork_steps = old.fork_steps;

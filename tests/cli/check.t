@@ -66,8 +66,9 @@ There are several strategies.
   delay
   preemption
   default
+  dpor
   $ runnel check locks --strategy best
-  runnel: strategy "best" is unknown; there are portfolio, random, pct, pos, surw, dfs, delay, preemption, default
+  runnel: strategy "best" is unknown; there are portfolio, random, pct, pos, surw, dfs, delay, preemption, default, dpor
   [2]
   $ runnel check locks --strategy preemption --json > found.json
   [1]

@@ -59,6 +59,8 @@ Each command explains itself.
     --jobs J       processes at once (as many as there are cores)
     --steps N      steps of one schedule before it counts as endless
                    (100000)
+    --all          go on after a failure and count them; after a failed
+                   assertion its schedule, too, goes on to its end
     --leaks-ok     tasks that are left waiting at the end are no bug
     --verify       run each schedule twice and compare: finds what differs
                    from run to run though the schedule is the same
@@ -71,7 +73,8 @@ Each command explains itself.
                      kill       a task other than main is cancelled
     --save FILE    write the trace of the finding to FILE, for runnel trace
     --json         print one JSON object: program, verdict, schedules,
-                   distinct, blocked, complete, bound (null: none),
+                   distinct, blocked, complete, failing, preemptions (null:
+                   not known), within, bound (null: none),
                    estimated (0: no idea), strategy, steps, waiting, faults
                    (injected), seed (of the reported schedule), digest,
                    time_ns, seconds, token, repeat, text
