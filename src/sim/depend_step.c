@@ -36,7 +36,7 @@ static const struct rule rules[RN__KIND_COUNT] = {
     RULE(END, NONE, true, .deaf = true),
     RULE(JOIN, TAKE, true, .of_task = true, .takes = true),
     RULE(TASK_CANCEL, NONE, true, .of_task = true),
-    RULE(SCOPE_CLOSE, QUIET, true, .takes = true),
+    RULE(SCOPE_CLOSE, QUIET, true, .word = true, .takes = true),
     RULE(SCOPE_CANCEL, NONE, true),
     RULE(SEND, PUT, true),
     RULE(RECV, TAKE, true),
@@ -126,7 +126,8 @@ use_step(struct rn__depend *d, const struct rn__doing *doing)
     bool late = (doing->timed || doing->at_once) && doing->kind != RN__END &&
                 mode != RN__MODE_NONE;
     bool spoils = !rule.word && (late || doing->kind == RN__CLOSE);
-    if (late)
+    /* Once there was a cancel it may have failed, and then taken no place. */
+    if (late || (d->last_cancel && !rule.word && mode != RN__MODE_NONE))
         mode = RN__MODE_WHOLE;
     if (doing->kind == RN__CLOSE)
         mode = RN__MODE_WHOLE;

@@ -225,7 +225,10 @@ do_more(int task, const struct op *op)
     } else if (op->kind == OP_BARRIER) {
         learn(task, rn_barrier_wait(&barrier, RN_NEVER));
     } else if (op->kind == OP_SEMA) {
-        learn(task, rn_sema_acquire(&sema, (size_t)op->a + 1, RN_NEVER));
+        int error = rn_sema_acquire(&sema, (size_t)op->a + 1, RN_NEVER);
+        learn(task, error);
+        if (error)
+            return;
         learn(task, rn_atomic_fetch_add(&cell[1], 1));
         rn_sema_release(&sema, (size_t)op->a + 1);
     } else if (op->kind == OP_CHILD) {
