@@ -426,6 +426,15 @@ rn_task_spawn(rn_scope *scope, rn_task_fn *fn, void *arg,
                  options ? options->name : NULL, task, rn__site());
 }
 
+__attribute__((noinline, cold)) static void
+announce_join(struct rn__rt *rt, rn_task task, rn_time deadline,
+              const void *site)
+{
+    struct rn__task *record = rn__task_record(rt, task.id);
+    bool named = record && rn__task_is(record, task.id);
+    rn__step_by(RN__JOIN, named ? &record->object : NULL, site, deadline);
+}
+
 int
 rn_task_join(rn_task task, rn_time deadline, int *result)
 {
@@ -433,9 +442,8 @@ rn_task_join(rn_task task, rn_time deadline, int *result)
     struct rn__rt *rt = self->rt;
     const void *site = rn__site();
     int got = 0;
-    struct rn__task *record = rn__task_record(rt, task.id);
-    bool named = record && rn__task_is(record, task.id);
-    rn__step_by(RN__JOIN, named ? &record->object : NULL, site, deadline);
+    if (rn__steps_matter())
+        announce_join(rt, task, deadline, site);
     if (deadline != RN_NOW && rn__cancel_check(self))
         return -ECANCELED;
     struct rn__task *target = find(rt, task.id);

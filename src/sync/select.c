@@ -205,9 +205,7 @@ announce_slowly(const struct call *call, const void *site)
 static inline void
 announce(const struct call *call, const void *site)
 {
-    /* relaxed: see rn__step */
-    if (rn__unlikely(
-            atomic_load_explicit(&rn__env_count, memory_order_relaxed)))
+    if (rn__steps_matter())
         announce_slowly(call, site);
 }
 
@@ -474,10 +472,9 @@ single(struct rn__task *self, rn_arm *arm, rn_time deadline, const void *site)
 {
     bool recv = arm->kind == RN_ARM_KIND_RECV;
     rn_chan *chan = arm->chan;
-    /* relaxed: nothing to announce, see rn__step */
     if (deadline == RN_NOW && chan &&
         !(recv ? rn__chan_may_recv(chan) : rn__chan_may_send(chan)) &&
-        !atomic_load_explicit(&rn__env_count, memory_order_relaxed))
+        !rn__steps_matter())
         return -EAGAIN;
     int result = recv ? rn__chan_recv(self, chan, arm->data, deadline, site)
                       : rn__chan_send(self, chan, arm->data, deadline, site);

@@ -38,7 +38,8 @@ wake_all(struct group *g)
 static inline void
 add(struct group *g, int n, const void *site)
 {
-    rn__step_by(RN__GROUP_ADD, &g->object, site, n > 0 ? RN_NOW : RN_NEVER);
+    if (rn__steps_matter())
+        rn__step_by(RN__GROUP_ADD, &g->object, site, n > 0 ? RN_NOW : RN_NEVER);
     rn__lock(&g->lock);
     int64_t count = (int64_t)g->count + n;
     if (count < 0 || count > INT32_MAX) {
