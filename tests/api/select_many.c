@@ -155,7 +155,8 @@ API_TEST(select_ring_does_not_lock_itself)
     rn_scope *s = open_scope(RN_NEVER);
     for (int i = 0; i < 3; i++) {
         x[i] = (struct crossed){c[i], c[(i + 1) % 3], rounds(2000), 0, 0, s};
-        go(ring_member, &x[i]);
+        int error = rn_go(NULL, ring_member, &x[i]);
+        CHECK(error == 0 || error == -ECANCELED); /* two may be through */
     }
     close_cancelled(s);
     int sent = x[0].sent + x[1].sent + x[2].sent;
