@@ -12,6 +12,8 @@
 #ifndef ZOO_H
 #define ZOO_H
 
+#include "search.h"
+
 #include <errno.h>
 #include <runnel/runnel.h>
 #include <stdbool.h>
@@ -88,7 +90,9 @@ zoo_main_sized(int argc, char **argv, rn_task_fn *kernel, struct zoo *zoo,
                 sizes[0] != 0 ? " [SIZE]" : "");
         return 2;
     }
-    result = rn_run(NULL, kernel, zoo);
+    result = zoo_run(kernel, zoo);
+    if (getenv("ZOO_SEARCH")) /* the channels went with the schedules */
+        zoo->chan_count = 0;
     while (zoo->chan_count > 0)
         rn_chan_unref(zoo->chans[--zoo->chan_count]);
     return result < 0;
