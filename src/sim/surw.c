@@ -1,13 +1,18 @@
 /* sim/surw.c - selectively uniform random walk: one shared object is picked,
- * its operations happen in an order that is uniform over all orders of them;
- * the rest is a random walk (Zhao, Wolff, Mathur and Roychoudhury, "Selectively
- * uniform concurrency testing", 2025).
+ * its operations happen in an order that is uniform over all orders of them
+ * (Zhao, Wolff, Mathur and Roychoudhury, "Selectively uniform concurrency
+ * testing", 2025).
  *
  * An order is uniform if each next operation is that of a task drawn with the
  * odds of how many it has left; of a task that is yet to be spawned they are
  * its parent's. Until the task drawn has done it, no other may operate on the
  * object. How many operations there are is learnt from earlier schedules; each
  * schedule picks its object at random, or all of them.
+ *
+ * All else goes by random priorities, where the paper walks at random: a walk
+ * lets a task take k steps while another takes one in a schedule of 2^k, with
+ * priorities of steps it is one of k+1. In some schedules they are priorities
+ * of tasks, then it is one of two whatever k.
  */
 #include "sim/strategy.h"
 
@@ -38,22 +43,31 @@ struct part {
 
 /* A task that is there. */
 struct runner {
-    uint32_t part;   /* its place in parts; NOBODY: the plan does not know it */
-    uint64_t weight; /* operations it has left, and its children to come */
+    uint32_t run;      /* world->run_number once it has arrived */
+    uint64_t weight;   /* operations it has left, and its children to come */
+    uint64_t priority; /* if tasks have them; 0: to be drawn */
 };
 
 /* Of the world's side. */
 struct surw {
     struct part *parts;
     uint32_t count, room;
-    struct runner *runners; /* by task number */
+    struct runner *runners; /* by task number; 0: the timers */
     uint32_t tasks, runner_room;
+    uint32_t arrived;  /* all up to this number have */
     uint32_t intended; /* task that is to operate next; 0: none */
     uint32_t done;     /* what it had done when it was drawn */
+    bool sticky;       /* tasks have priorities, not steps */
+    uint64_t lowest;   /* priority given last to an idle task */
     struct rn__uses uses;
 };
 
 #define NOBODY UINT32_MAX
+
+/* Words of a plan: HEAD, then three a use. */
+enum { WATCH, TELLS, IS_STICKY, HEAD };
+
+enum { STICKY = 16 }; /* of 64 schedules */
 
 /* ---- the searcher's side ------------------------------------------------ */
 
@@ -117,14 +131,17 @@ plan(struct rn__searcher *s, struct rn__plan *plan)
     size_t n = p->object_count;
     size_t pick = n && odds >> 60 ? odds % n : n;
     uint64_t chosen = pick < n ? p->objects[pick] : 0;
-    size_t bytes = (2 + 3 * p->used.count) * sizeof *plan->words.list;
+    uint64_t all = (uint64_t)(uintptr_t)RN__WATCH_ALL;
+    size_t bytes = (HEAD + 3 * p->used.count) * sizeof *plan->words.list;
     plan->words.list = malloc(bytes);
     if (!plan->words.list)
         return RN__PLAN_FAILED;
     plan->owned = true;
     uint64_t *at = plan->words.list;
-    *at++ = chosen ? chosen : (uint64_t)(uintptr_t)RN__WATCH_ALL;
+    /* Without a profile there is nothing to be uniform over. */
+    *at++ = chosen || p->used.count == 0 ? chosen : all;
     *at++ = plan->index < RN__LEARN_MAX;
+    *at++ = (odds >> 54 & 63) < STICKY;
     for (size_t i = 0; i < p->used.count; i++) {
         const struct rn__use *use = &p->used.list[i];
         bool counts = use->address && (!chosen || use->address == chosen);
@@ -193,8 +210,12 @@ begin(struct rn__world *world)
     size_t most = words->count / 3 + 1;
     if (!surw)
         return;
-    surw->count = surw->tasks = surw->intended = 0;
-    world->watch = (const void *)(uintptr_t)words->list[0];
+    surw->count = surw->tasks = surw->arrived = surw->intended = 0;
+    surw->sticky = words->list[IS_STICKY];
+    surw->lowest = (uint64_t)1 << 62;
+    if (surw->runners)
+        surw->runners[0].priority = 0;
+    world->watch = (const void *)(uintptr_t)words->list[WATCH];
     if (most > surw->room) {
         struct part *larger = realloc(surw->parts, most * sizeof *larger);
         if (!larger)
@@ -202,8 +223,15 @@ begin(struct rn__world *world)
         surw->parts = larger;
         surw->room = (uint32_t)most;
     }
-    for (size_t i = 2; i + 3 <= words->count; i += 3)
+    for (size_t i = HEAD; i + 3 <= words->count; i += 3)
         add(surw, &words->list[i]);
+}
+
+/* Whether a task operates no more. */
+static bool
+has_ended(const struct rn__world *world, uint32_t task)
+{
+    return world->pending[task].kind == RN__END;
 }
 
 static uint32_t
@@ -230,7 +258,7 @@ weigh(struct rn__world *world, struct surw *surw, const struct rn__fork *fork)
         const struct part *part = &surw->parts[i];
         uint64_t past =
             part->task ? done(world, &world->pending[part->task]) : 0;
-        if (part->count > past)
+        if (part->count > past && !(part->task && has_ended(world, part->task)))
             surw->runners[owner(surw, i)].weight += part->count - past;
     }
     for (uint32_t i = 0; i < fork->n; i++) { /* more than was known of */
@@ -240,6 +268,15 @@ weigh(struct rn__world *world, struct surw *surw, const struct rn__fork *fork)
             runner->weight = 1;
     }
     surw->runners[0].weight = 0;
+}
+
+/* Whether it has to wait until the intended one has operated. */
+static bool
+is_withheld(const struct rn__world *world, const struct surw *surw,
+            const struct rn__pending *step)
+{
+    return surw->intended && step->task != surw->intended &&
+           rn__is_watched(world, step);
 }
 
 static void
@@ -266,24 +303,28 @@ draw(struct rn__world *world, struct surw *surw, const struct rn__fork *fork)
     intend(world, surw, task);
 }
 
-/* The same among those who could operate now. */
+/* The same among those withheld. */
 static void
-draw_able(struct rn__world *world, struct surw *surw,
-          const struct rn__fork *fork)
+draw_withheld(struct rn__world *world, struct surw *surw,
+              const struct rn__fork *fork)
 {
     uint64_t all = 0;
-    uint32_t i = 0;
+    uint32_t i;
     weigh(world, surw, fork);
     for (i = 0; i < fork->n; i++)
-        all += surw->runners[fork->steps[i]->task].weight;
-    if (all == 0) {
-        intend(world, surw, 0);
-        return;
+        if (is_withheld(world, surw, fork->steps[i]))
+            all += surw->runners[fork->steps[i]->task].weight;
+    uint64_t at = all ? rn__world_random(world) % all : 0;
+    uint32_t task = 0;
+    for (i = 0; i < fork->n && !task; i++) {
+        if (!is_withheld(world, surw, fork->steps[i]))
+            continue;
+        uint64_t weight = surw->runners[fork->steps[i]->task].weight;
+        if (at < weight)
+            task = fork->steps[i]->task;
+        at -= weight;
     }
-    uint64_t at = rn__world_random(world) % all;
-    for (i = 0; at >= surw->runners[fork->steps[i]->task].weight; i++)
-        at -= surw->runners[fork->steps[i]->task].weight;
-    intend(world, surw, fork->steps[i]->task);
+    intend(world, surw, task);
 }
 
 /* A new task takes from its parent the odds that were its own, also those of
@@ -293,7 +334,8 @@ arrive(struct rn__world *world, struct surw *surw, uint32_t task,
        const struct rn__fork *fork)
 {
     uint32_t part = find(surw, world->pending[task].lineage);
-    surw->runners[task].part = part;
+    surw->runners[task].run = world->run_number;
+    surw->runners[task].priority = 0;
     if (part == NOBODY)
         return;
     surw->parts[part].task = task;
@@ -308,48 +350,93 @@ arrive(struct rn__world *world, struct surw *surw, uint32_t task,
 }
 
 static bool
+grow_runners(struct surw *surw, uint32_t tasks)
+{
+    uint32_t room = 2 * tasks + 2;
+    struct runner *larger =
+        realloc(surw->runners, room * sizeof *surw->runners);
+    if (!larger)
+        return false;
+    memset(larger + surw->runner_room, 0,
+           (room - surw->runner_room) * sizeof *larger);
+    surw->runners = larger;
+    surw->runner_room = room;
+    return true;
+}
+
+/* One that has a number may not have been ready yet; later ones may. */
+static bool
 look_up_new(struct rn__world *world, struct surw *surw,
             const struct rn__fork *fork)
 {
     uint32_t tasks = world->rt.task_numbers;
-    if (tasks >= surw->runner_room) {
-        uint32_t room = 2 * tasks + 2;
-        struct runner *larger =
-            realloc(surw->runners, room * sizeof *surw->runners);
-        if (!larger)
-            return false;
-        surw->runners = larger;
-        surw->runner_room = room;
+    if (tasks >= surw->runner_room && !grow_runners(surw, tasks))
+        return false;
+    surw->tasks = tasks;
+    for (uint32_t i = surw->arrived + 1; i <= tasks && i < world->pending_room;
+         i++) {
+        bool there = surw->runners[i].run == world->run_number;
+        if (!there && world->pending[i].run == world->run_number) {
+            arrive(world, surw, i, fork);
+            there = true;
+        }
+        if (there && i == surw->arrived + 1)
+            surw->arrived = i;
     }
-    /* One that has a number may not be ready yet. */
-    while (surw->tasks < tasks && surw->tasks + 1 < world->pending_room &&
-           world->pending[surw->tasks + 1].run == world->run_number)
-        arrive(world, surw, ++surw->tasks, fork);
     return true;
 }
 
-/* Whether it has to wait until the intended one has operated. */
-static bool
-is_withheld(const struct rn__world *world, const struct surw *surw,
-            const struct rn__pending *step)
+static uint64_t
+priority(struct rn__world *world, struct surw *surw, struct rn__pending *step)
 {
-    return surw->intended && step->task != surw->intended &&
-           rn__is_watched(world, step);
+    uint64_t *p = surw->sticky || !step->task
+                      ? &surw->runners[step->task].priority
+                      : &step->mark;
+    if (rn__is_idle(step)) {
+        step->idle = 0;
+        *p = --surw->lowest;
+    }
+    if (!*p)
+        *p = rn__world_random(world) | (uint64_t)1 << 63;
+    return *p;
 }
 
+/* Who is highest of those who may go on; n: nobody may. */
 static uint32_t
-pick_allowed(struct rn__world *world, const struct surw *surw,
-             const struct rn__fork *fork)
+highest(struct rn__world *world, struct surw *surw, const struct rn__fork *fork)
 {
-    uint32_t allowed = 0, i;
-    for (i = 0; i < fork->n; i++)
-        allowed += !is_withheld(world, surw, fork->steps[i]);
-    if (!allowed)
-        return fork->n;
-    uint32_t at = rn__world_below(world, allowed);
-    for (i = 0; is_withheld(world, surw, fork->steps[i]) || at-- > 0; i++)
-        ;
-    return i;
+    uint64_t most = 0;
+    uint32_t best = fork->n, timers = 0;
+    for (uint32_t i = 0; i < fork->n; i++) {
+        if (is_withheld(world, surw, fork->steps[i]))
+            continue;
+        uint64_t p = priority(world, surw, fork->steps[i]);
+        timers += fork->steps[i]->task == 0;
+        if (p > most) {
+            most = p;
+            best = i;
+        }
+    }
+    if (best < fork->n && !fork->steps[best]->task) {
+        surw->runners[0].priority = 0;
+        best += rn__world_below(world, timers); /* they are in a row */
+    }
+    return best;
+}
+
+/* Whether the one drawn cannot be waited for: all are withheld but some that
+ * only spin, until another is let on. */
+static bool
+is_stuck(const struct rn__world *world, const struct surw *surw,
+         const struct rn__fork *fork)
+{
+    uint32_t withheld = 0;
+    for (uint32_t i = 0; i < fork->n; i++)
+        if (is_withheld(world, surw, fork->steps[i]))
+            withheld++;
+        else if (!rn__is_idle(fork->steps[i]))
+            return false;
+    return withheld > 0;
 }
 
 static uint32_t
@@ -359,22 +446,20 @@ pick(struct rn__world *world, const struct rn__fork *fork)
     if (fork->data || !surw || rn__is_long(world) ||
         !look_up_new(world, surw, fork))
         return rn__world_below(world, fork->n);
-    uint32_t i = surw->intended;
-    if (!i || done(world, &world->pending[i]) != surw->done)
+    uint32_t task = surw->intended;
+    if (!task || has_ended(world, task) ||
+        done(world, &world->pending[task]) != surw->done)
         draw(world, surw, fork);
-    i = pick_allowed(world, surw, fork);
-    if (i == fork->n) {
-        draw_able(world, surw, fork);
-        i = pick_allowed(world, surw, fork);
-    }
-    return i;
+    if (is_stuck(world, surw, fork))
+        draw_withheld(world, surw, fork);
+    return highest(world, surw, fork);
 }
 
 static void
 end(struct rn__world *world)
 {
     struct surw *surw = rn__strategy_state(world, sizeof *surw);
-    if (surw && world->plan->words.list[1])
+    if (surw && world->plan->words.list[TELLS])
         rn__uses_tell(world, &surw->uses);
 }
 
