@@ -11,11 +11,12 @@ static const struct member {
     uint32_t param;
 } turns[] = {
     {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0},
-    {&rn__strategy_pos, 0},  {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0},
-    {&rn__strategy_surw, 0}, {&rn__strategy_pct, 3},
+    {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0}, {&rn__strategy_pos, 0},
+    {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0},
+    {&rn__strategy_surw, 0}, {&rn__strategy_surw, 0}, {&rn__strategy_pct, 3},
 };
 
-enum { TURNS = sizeof turns / sizeof *turns, MEMBERS = 4 };
+enum { TURNS = sizeof turns / sizeof *turns, MEMBERS = 3 };
 
 struct portfolio {
     struct rn__searcher members[MEMBERS];

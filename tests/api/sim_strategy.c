@@ -316,6 +316,54 @@ TEST(sim_strategies_are_fair_to_who_spins)
         }
 }
 
+/* Who spins for a flag operates on a word after it, and the one to raise the
+ * flag before it: whoever is drawn to be the first on the word, they both end.
+ */
+struct two_words {
+    rn_atomic flag, word;
+};
+
+static int
+spin_then_add(void *arg)
+{
+    struct two_words *w = arg;
+    while (!rn_atomic_load(&w->flag))
+        rn_yield();
+    rn_atomic_fetch_add(&w->word, 1);
+    return 0;
+}
+
+static int
+add_then_raise(void *arg)
+{
+    struct two_words *w = arg;
+    rn_atomic_fetch_add(&w->word, 1);
+    rn_atomic_store(&w->flag, 1);
+    return 0;
+}
+
+static int
+wait_with_a_word(void *arg)
+{
+    struct two_words w = {RN_ATOMIC_INIT(0), RN_ATOMIC_INIT(0)};
+    rn_scope *scope;
+    (void)arg;
+    CHECK_EQ(rn_scope_open(RN_NEVER, &scope), 0);
+    CHECK_EQ(rn_go(NULL, spin_then_add, &w), 0);
+    CHECK_EQ(rn_go(NULL, add_then_raise, &w), 0);
+    return rn_scope_close(scope);
+}
+
+TEST(sim_surw_withholds_nobody_for_who_spins)
+{
+    rn_sim_options options = {
+        .strategy = "surw", .schedules = 500, .max_steps = 300};
+    rn_sim_report r;
+    CHECK_EQ(rn_sim_explore(&options, wait_with_a_word, NULL, &r), 0);
+    CHECK_EQ(r.verdict, RN_SIM_PASS);
+    rn_sim_report_fini(&r);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 TEST(sim_strategy_names)
