@@ -4,13 +4,14 @@ PREFIX ?= /usr/local
 ONLY ?=
 ARGS ?=
 
-.PHONY: help run check soak dpor bench build install format lint clean
+.PHONY: help run check soak dpor zoo bench build install format lint clean
 
 help:
 	@echo 'make run      install missing packages, build, show what runnel does'
 	@echo 'make check    all builds and all tests; takes minutes'
 	@echo 'make soak     stress without a stall; SOAK_SECONDS=600'
 	@echo 'make dpor     count the traces of programs that were counted on paper'
+	@echo 'make zoo      how soon each strategy finds the known bugs in tests/zoo'
 	@echo 'make bench    compare with the peers; ONLY=id,id picks benchmarks,'
 	@echo '              ARGS=--quick or other options of bench/run'
 	@echo 'make build    the optimised build, in build/release'
@@ -37,6 +38,12 @@ dpor:
 	@dev/setup
 	@dev/build release test_dpor
 	@build/release/test_dpor --json build/dpor.json
+
+zoo:
+	@dev/setup
+	@echo '== build: build/release'
+	@dev/build release
+	@tests/zoo/table --json build/zoo.json $(ARGS) build/release
 
 bench:
 	@dev/setup --bench

@@ -28,8 +28,9 @@
 struct profile {
     struct rn__uses seen; /* sums over all schedules learnt */
     uint64_t learnt;
-    struct rn__uses used; /* what plans use: means, rounded up */
-    uint64_t *objects;    /* those of used that two tasks operate on */
+    struct rn__uses used;  /* what plans use: means, rounded up */
+    struct rn__uses users; /* of each object of used: how many tasks */
+    uint64_t *objects;     /* those that more than one operates on */
     size_t object_count;
 };
 
@@ -71,32 +72,28 @@ enum { STICKY = 16 }; /* of 64 schedules */
 
 /* ---- the searcher's side ------------------------------------------------ */
 
-static bool
-is_object(const struct profile *p, uint64_t address)
-{
-    for (size_t i = 0; i < p->object_count; i++)
-        if (p->objects[i] == address)
-            return true;
-    return false;
-}
-
 /* Objects in the order of their first use, which no address can change. */
 static bool
 list_objects(struct profile *p)
 {
-    const struct rn__use *list = p->used.list;
-    size_t count = p->used.count;
-    uint64_t *objects = realloc(p->objects, (count + 1) * sizeof *objects);
+    rn__uses_clear(&p->users);
+    p->object_count = 0;
+    for (size_t i = 0; i < p->used.count; i++) {
+        uint64_t address = p->used.list[i].address;
+        struct rn__use *users = rn__uses_at(&p->users, 0, 0, address);
+        if (!users)
+            return false;
+        users->count++;
+    }
+    size_t bytes = (p->users.count + 1) * sizeof *p->objects;
+    uint64_t *objects = realloc(p->objects, bytes);
     if (!objects)
         return false;
     p->objects = objects;
-    p->object_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool shared = false;
-        for (size_t j = 0; j < count && !shared; j++)
-            shared = j != i && list[j].address == list[i].address;
-        if (list[i].address && shared && !is_object(p, list[i].address))
-            p->objects[p->object_count++] = list[i].address;
+    for (size_t i = 0; i < p->users.count; i++) {
+        const struct rn__use *users = &p->users.list[i];
+        if (users->address && users->count > 1)
+            objects[p->object_count++] = users->address;
     }
     return true;
 }
@@ -177,6 +174,7 @@ close_profile(struct rn__searcher *s)
     struct profile *p = s->state;
     rn__uses_free(&p->seen);
     rn__uses_free(&p->used);
+    rn__uses_free(&p->users);
     free(p->objects);
 }
 

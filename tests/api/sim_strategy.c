@@ -224,18 +224,47 @@ half_set(void *arg)
     return rn_scope_close(scope);
 }
 
-/* 3 tasks, at most 20 choices: at least one schedule in 60. */
+/* The other takes so many steps between the two words: a random walk lets it
+ * do so in fewer than one schedule in 2^STEPS_BETWEEN. */
+enum { STEPS_BETWEEN = 14 };
+
+static int
+see_both_late(void *arg)
+{
+    rn_atomic *words = arg, own = RN_ATOMIC_INIT(0);
+    if (!rn_atomic_load(&words[0]))
+        return 0;
+    for (int i = 0; i < STEPS_BETWEEN; i++)
+        rn_atomic_store(&own, i);
+    rn_sim_assert((int)rn_atomic_load(&words[1]), "both are set");
+    return 0;
+}
+
+static int
+half_set_for_long(void *arg)
+{
+    rn_atomic words[2] = {RN_ATOMIC_INIT(0), RN_ATOMIC_INIT(0)};
+    rn_scope *scope;
+    (void)arg;
+    CHECK_EQ(rn_scope_open(RN_NEVER, &scope), 0);
+    CHECK_EQ(rn_go(NULL, set_both, words), 0);
+    CHECK_EQ(rn_go(NULL, see_both_late, words), 0);
+    return rn_scope_close(scope);
+}
+
+/* 3 tasks, at most 40 choices: at least one schedule in 120. */
 TEST(sim_pct_keeps_its_promise)
 {
     uint64_t schedules = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        rn_sim_report r = search("pct:2", seed * 1000, 10000, half_set, NULL);
+        rn_sim_report r =
+            search("pct:2", seed * 1000, 10000, half_set_for_long, NULL);
         CHECK_EQ(r.verdict, RN_SIM_ASSERT);
         CHECK_STR(r.strategy, "pct:2");
         schedules += r.schedules;
         rn_sim_report_fini(&r);
     }
-    CHECK_LT(schedules, 60 * 20);
+    CHECK_LT(schedules, 120 * 20);
 }
 
 TEST(sim_strategies_find_and_repeat)

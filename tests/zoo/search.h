@@ -21,10 +21,11 @@ zoo_search_once(rn_task_fn *kernel, void *zoo, const rn_sim_options *options)
     int error = rn_sim_explore(options, kernel, zoo, &report);
 
     if (error == 0)
-        printf("%" PRIu64 " %s %.6f\n", report.schedules,
+        printf("%" PRIu64 "|%s|%.6f\n", report.schedules,
                rn_sim_verdict_name(report.verdict), report.seconds);
     else
         fprintf(stderr, "%s\n", report.text ? report.text : "no memory");
+    fflush(stdout); /* the reader may stop it */
     rn_sim_report_fini(&report);
     return error;
 }
