@@ -3,8 +3,8 @@
  * In the simulator all tasks run on one OS thread. Before each operation on a
  * channel, mutex, timer or task the schedule chooses who goes on; time is
  * virtual, starts at 0 and moves only when nobody can run. A run is fixed by
- * its list of choices: a seed stands for a random list, a token writes one
- * down.
+ * its list of choices, and a token writes one down: it repeats any finding. A
+ * seed stands for a random walk, so it repeats only what a random walk found.
  *
  * In a unit test:
  *
@@ -102,7 +102,8 @@ typedef struct rn_sim_report {
     uint64_t schedules;     /* schedules run, the finding included */
     uint64_t distinct;      /* different ones among them */
     uint64_t steps;         /* of the reported schedule */
-    uint64_t seed;          /* of the reported schedule */
+    uint64_t seed;          /* of the reported schedule; repeats it if strategy
+                               is "random", else only the token does */
     uint64_t digest;        /* of the reported schedule */
     uint64_t waiting;       /* tasks that wait for ever, if that is the
                                finding; leaked ones with RN_SIM_LEAKS_OK */
