@@ -41,12 +41,21 @@ publish_next(struct rn__timers *timers)
         atomic_store_explicit(&timers->next, next, memory_order_relaxed);
 }
 
+/* Under the lock: a timer comes or goes. */
+static inline void
+note_due(struct rn__timers *timers, rn_time when)
+{
+    if (rn__unlikely(when <= timers->due_at))
+        timers->due_changes++;
+}
+
 /* Under the lock. */
 static void
 insert(struct rn__timers *timers, struct rn__timer *timer, rn_time when)
 {
     if (when == RN_NEVER)
         return;
+    note_due(timers, when);
     rn__wheel_insert(&timers->wheel, &timer->node, when);
     publish_next(timers);
 }
@@ -57,6 +66,7 @@ take_out(struct rn__timers *timers, struct rn__timer *timer)
 {
     if (!rn__heap_has(&timer->node))
         return false;
+    note_due(timers, timer->node.key);
     rn__wheel_remove(&timers->wheel, &timer->node);
     publish_next(timers);
     return true;
@@ -143,6 +153,7 @@ rn__timer_stop(struct rn__timer *timer)
 void
 rn__timer_again(struct rn__timer *timer, rn_time when)
 {
+    note_due(home_of(timer), when);
     rn__wheel_insert(&home_of(timer)->wheel, &timer->node, when);
 }
 
@@ -277,6 +288,7 @@ size_t
 rn__timers_due(struct rn__timers *timers, rn_time now,
                struct rn__heap_node **due, size_t max)
 {
+    timers->due_at = now;
     if (next_of(timers) > now)
         return 0;
     rn__wheel_advance(&timers->wheel, now);

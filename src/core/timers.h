@@ -28,6 +28,10 @@ struct rn__timers {
                              again; RN_NEVER: none. A hint outside the lock,
                              exact under it */
     struct rn__wheel wheel;
+    /* For an env: which are due at due_at has changed so often, other than by
+     * rn__timer_expire. Under the lock. */
+    rn_time due_at;
+    uint64_t due_changes;
 };
 
 struct rn__timer {
@@ -75,6 +79,13 @@ void rn__timers_look_everywhere(struct rn__worker *worker, rn_time now);
 rn_time rn__timers_next(struct rn__rt *rt);
 
 /* ---- for an env, whose only worker's timers they are --------------------- */
+
+/* Whether some may be due at now; if so, find out. */
+static inline bool
+rn__timers_may_be_due(const struct rn__timers *timers, rn_time now)
+{
+    return atomic_load_explicit(&timers->next, memory_order_relaxed) <= now;
+}
 
 /* The first max of those that are due at now; returns how many. */
 size_t rn__timers_due(struct rn__timers *timers, rn_time now,

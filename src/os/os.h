@@ -220,8 +220,20 @@ int rn__os_backtrace(void **frames, int max);
 void rn__os_symbols(void *const *addresses, int count,
                     char (*out)[RN__SYMBOL_MAX]);
 
+/* Where the main program lies. */
+struct rn__code {
+    uintptr_t low, bytes;
+    uintptr_t bias; /* what it was moved by when it was loaded */
+};
+struct rn__code rn__os_code(void);
+
 /* The address as an offset from the start of the main program if it lies in
  * it, else unchanged: the same from run to run. */
-uintptr_t rn__os_code_offset(const void *address);
+static inline uintptr_t
+rn__code_offset(const struct rn__code *code, const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    return at - code->low < code->bytes ? at - code->bias : at;
+}
 
 #endif

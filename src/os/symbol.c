@@ -351,10 +351,9 @@ learn_main(void)
     dl_iterate_phdr(visit_main, NULL);
 }
 
-uintptr_t
-rn__os_code_offset(const void *address)
+struct rn__code
+rn__os_code(void)
 {
-    uintptr_t at = (uintptr_t)address;
     pthread_once(&main_once, learn_main);
-    return at >= main_low && at < main_high ? at - main_bias : at;
+    return (struct rn__code){main_low, main_high - main_low, main_bias};
 }

@@ -6,6 +6,7 @@
 #include "sim/choose.h"
 
 #include "base/prng.h"
+#include "sim/record.h"
 
 #include <stdlib.h>
 
@@ -68,9 +69,11 @@ keep_choice(struct rn__world *world, const struct rn__fork *fork,
             uint32_t choice)
 {
     size_t i = world->choices.count;
-    world->digest =
-        rn__mix64(world->digest + ((uint64_t)fork->n << 32 | choice));
-    if (!rn__choices_add(&world->choices, choice)) {
+    rn__digest_add(world,
+                   ((uint64_t)fork->n << 32 | choice) * 0xd6e8feb86659fd93u);
+    if (rn__likely(i < world->choices.room)) {
+        world->choices.list[world->choices.count++] = choice;
+    } else if (!rn__choices_add(&world->choices, choice)) {
         out_of_memory(world);
         return;
     }
@@ -169,7 +172,7 @@ gather(struct rn__world *world, const struct rn__candidates *c,
     for (size_t i = 0; i < world->ready_count; i++)
         *at++ = &world->pending[rn__task_number(world->ready[i])];
     for (size_t i = 0; i < c->timers; i++) {
-        pend_timer(world, i, c->due[i]);
+        pend_timer(world, i, rn__due_at(&world->due, i));
         *at++ = &world->timers[i];
     }
     if (c->self && c->last)

@@ -10,8 +10,7 @@
 struct rn__candidates {
     struct rn__task *self;
     bool last;
-    size_t timers;
-    struct rn__heap_node *due[RN__SIM_CANDIDATES];
+    size_t timers; /* of world->due */
 };
 
 /* Make a choice; the first of fewer than two, and until the search begins, is

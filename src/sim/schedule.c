@@ -67,6 +67,7 @@ reset_runtime(struct rn__world *world)
     world->worker.idle.ctx = idle;
     world->rt.workers = &world->worker;
     world->ready_count = 0;
+    world->due.known = false;
     world->over = false;
     rn__rt_init(&world->rt, &options, &rn__sim_env, world);
     world->rt.started = 0;

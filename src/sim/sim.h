@@ -11,6 +11,7 @@
 #include "core/core.h"
 #include "sim/arena.h"
 #include "sim/depend.h"
+#include "sim/due.h"
 #include "sim/fault.h"
 #include "sim/freed.h"
 #include "sim/property.h"
@@ -23,7 +24,6 @@
 enum {
     RN__SIM_NAME = 24,       /* bytes of a task's name that are kept */
     RN__SIM_NAMES = 1 << 16, /* tasks whose names are kept */
-    RN__SIM_CANDIDATES = 64, /* timers due at once that are told apart */
     RN__SIM_NOTES = 6,       /* events there is room for, a step allowed */
     RN__SIM_EVENTS = 1 << 16 /* kept of those, if nobody wants all */
 };
@@ -70,12 +70,14 @@ struct rn__world {
      * runs. timers: the same for those that are due. */
     struct rn__pending *pending;
     size_t pending_room;
+    bool pends;          /* somebody looks at pending */
     uint32_t run_number; /* of the schedule, so that old ones can be told */
     /* Object whose operations a task's seen counts; RN__WATCH_ALL, NULL. */
     const void *watch;
     const void **addresses; /* of objects, by number, in this schedule */
     size_t address_room;
     struct rn__pending timers[RN__SIM_CANDIDATES];
+    struct rn__due due;
     struct rn__pending **fork_steps;
     size_t fork_room; /* of it */
     rn_time now;
@@ -89,6 +91,7 @@ struct rn__world {
     bool keep_events; /* all; else at least the newest half of
                          RN__SIM_EVENTS */
     bool full;        /* events had to be left out */
+    struct rn__code code; /* where the sites of events are */
     uint64_t digest;
     char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */
     uint64_t *handles;           /* the same */

@@ -157,12 +157,14 @@ suspect(struct rn__world *world, const struct rn__task *task)
 void
 rn__stuck_check(struct rn__world *world, struct rn__task *self)
 {
-    struct set set = {.rt = &world->rt};
     enum rn__kind kind = wait_kind(self);
     if (is_lock(kind))
         world->stuck.locks = true;
     else if (kind != RN__SCOPE_CLOSE && kind != RN__JOIN)
         return;
+    struct set set;
+    set.rt = &world->rt;
+    set.count = 0;
     if (is_stuck(&set, self))
         suspect(world, self);
 }

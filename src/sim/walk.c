@@ -1,6 +1,9 @@
 /* sim/walk.c - the two plainest strategies: any choice, and no choice. */
 #include "sim/strategy.h"
 
+#include "base/prng.h"
+#include "sim/sim.h"
+
 /* ---- random walk: each choice uniform and independent ------------------- */
 
 static enum rn__planned
@@ -14,7 +17,7 @@ plan_walk(struct rn__searcher *s, struct rn__plan *plan)
 static uint32_t
 pick_any(struct rn__world *world, const struct rn__fork *fork)
 {
-    return rn__world_below(world, fork->n);
+    return rn__prng_below(&world->prng, fork->n);
 }
 
 const struct rn__strategy rn__strategy_random = {

@@ -12,8 +12,7 @@
 #include "sim/sim.h"
 
 #include "sim/choose.h"
-
-#include "base/prng.h"
+#include "sim/record.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,47 +32,6 @@ rn__world_self(void)
 }
 
 /* ---- the record --------------------------------------------------------- */
-
-/* How many events may be in memory; no more in all than there is room for,
- * however many of them are kept. */
-static void
-limit_events(struct rn__world *world)
-{
-    size_t left = world->event_room - world->events_dropped;
-    world->event_limit =
-        world->keep_events || left < RN__SIM_EVENTS ? left : RN__SIM_EVENTS;
-}
-
-/* The limit is reached: forget the older half, if it is not that of all. */
-__attribute__((noinline)) static bool
-make_room(struct rn__world *world)
-{
-    size_t half = world->event_count / 2;
-    if (world->events_dropped + world->event_count == world->event_room) {
-        world->full = true; /* the next step ends the schedule */
-        return false;
-    }
-    memmove(world->events, world->events + half,
-            (world->event_count - half) * sizeof *world->events);
-    world->event_count -= half;
-    world->events_dropped += half;
-    limit_events(world);
-    return true;
-}
-
-static void
-record(struct rn__world *world, uint32_t task, enum rn__kind kind,
-       uint32_t object, const void *site)
-{
-    uint64_t where = (uint64_t)rn__os_code_offset(site) << 8 | kind;
-    world->digest = rn__mix64(world->digest + where * 0x9e3779b97f4a7c15u +
-                              ((uint64_t)task << 32 | object));
-    if (rn__unlikely(world->event_count == world->event_limit) &&
-        !make_room(world))
-        return;
-    world->events[world->event_count++] =
-        rn__event_make(world->now, task, kind, object, site);
-}
 
 static uint32_t
 current_number(struct rn__world *world)
@@ -132,7 +90,7 @@ note(struct rn__rt *rt, enum rn__kind kind, uint32_t object, const void *site)
     if (world->depend)
         note_act(world, self, kind, object);
     if (kind != RN__NONE)
-        record(world, current_number(world), kind, object, site);
+        rn__record(world, current_number(world), kind, object, site);
     if (kind != RN__BLOCK)
         return;
     rn__stuck_check(world, self);
@@ -164,7 +122,7 @@ rn__world_finish(struct rn__world *world, rn_sim_verdict verdict,
     }
     if (world->noted)
         verdict = world->verdict;
-    record(world, current_number(world), RN__VERDICT, verdict, site);
+    rn__record(world, current_number(world), RN__VERDICT, verdict, site);
     world->over = true;
     if (world->noted) {
         free(message);
@@ -240,17 +198,17 @@ ready(struct rn__rt *rt, struct rn__task *task)
         world->ready_room = room;
     }
     world->ready[world->ready_count++] = task;
-    if (!task->stack)
+    uint32_t woken = rn__task_number(task);
+    bool clock = world->clock_acts;
+    if (world->pends && !task->stack)
         rn__pend_begin(world, task, by);
-    else if (task != rn__current(&world->worker))
-        rn__pend(world, rn__task_number(task), RN__NONE, NULL, NULL);
+    else if (world->pends && woken != by)
+        rn__pend(world, woken, RN__NONE, NULL, NULL);
     if (world->depend)
-        rn__depend_wake(world->depend, world->clock_acts ? 0 : by,
-                        rn__task_number(task));
-    if (world->clock_acts || (by && task != rn__current(&world->worker)))
-        record(world, world->clock_acts ? 0 : by,
-               world->clock_acts ? RN__TIMEOUT : RN__WAKE,
-               rn__task_number(task), NULL);
+        rn__depend_wake(world->depend, clock ? 0 : by, woken);
+    if (clock || (by && woken != by))
+        rn__record(world, clock ? 0 : by, clock ? RN__TIMEOUT : RN__WAKE, woken,
+                   NULL);
 }
 
 static struct rn__task *
@@ -263,22 +221,24 @@ take_ready(struct rn__world *world, size_t i)
     return task;
 }
 
-static size_t
-due_timers(struct rn__world *world, struct rn__heap_node **due)
+static inline size_t
+due_timers(struct rn__world *world)
 {
-    return rn__timers_due(&world->worker.timers, world->now, due,
-                          RN__SIM_CANDIDATES);
+    return rn__timers_may_be_due(&world->worker.timers, world->now)
+               ? rn__due_look(world)
+               : 0;
 }
 
+/* Of those due, number i. */
 static void
-expire(struct rn__world *world, struct rn__heap_node *node)
+expire(struct rn__world *world, size_t i)
 {
+    struct rn__timer *timer =
+        rn__container_of(rn__due_take(&world->due, i), struct rn__timer, node);
     if (world->depend)
-        rn__depend_fire(world->depend,
-                        rn__container_of(node, struct rn__timer, node));
+        rn__depend_fire(world->depend, timer);
     world->clock_acts = true;
-    rn__timer_expire(&world->worker,
-                     rn__container_of(node, struct rn__timer, node));
+    rn__timer_expire(&world->worker, timer);
     world->clock_acts = false;
 }
 
@@ -344,11 +304,10 @@ give_way(struct rn__world *world, struct rn__task *self, size_t i)
 static bool
 preempt_by_rule(struct rn__world *world, struct rn__task *self, bool last)
 {
-    struct rn__heap_node *due[RN__SIM_CANDIDATES];
     if (world->harness.count && !last && rn__harness_has(&world->harness, self))
         return true;
-    while (world->fairness.on && due_timers(world, due) > 0)
-        expire(world, due[0]);
+    while (world->fairness.on && due_timers(world) > 0)
+        expire(world, 0);
     ptrdiff_t i = forced(world);
     if (i >= 0)
         give_way(world, self, (size_t)i);
@@ -362,18 +321,16 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
     if ((world->harness.count || world->fairness.on) &&
         preempt_by_rule(world, self, last))
         return;
-    struct rn__candidates c; /* all of due would be long to clear */
-    c.self = self;
-    c.last = last;
+    struct rn__candidates c = {.self = self, .last = last};
     for (;;) {
-        c.timers = due_timers(world, c.due);
+        c.timers = due_timers(world);
         if (world->ready_count + c.timers == 0)
             return;
         int64_t choice = rn__choose_next(world, &c);
         if (choice < 0)
             return;
         if ((size_t)choice >= world->ready_count) {
-            expire(world, c.due[(size_t)choice - world->ready_count]);
+            expire(world, (size_t)choice - world->ready_count);
             continue;
         }
         give_way(world, self, (size_t)choice);
@@ -428,8 +385,9 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
              what = object ? number(rt, object) : 0;
     rn_time deadline = rt->step_deadline;
     rt->step_deadline = RN_NEVER;
-    record(world, task, kind, what, site);
-    rn__pend(world, task, kind, object, site);
+    rn__record(world, task, kind, what, site);
+    if (world->pends)
+        rn__pend(world, task, kind, object, site);
     if (kind == RN__END)
         task_ends(world, self);
     count_step(world, site);
@@ -530,14 +488,12 @@ static struct rn__task *
 next(struct rn__rt *rt)
 {
     struct rn__world *world = world_of(rt);
-    struct rn__candidates c; /* all of due would be long to clear */
-    c.self = NULL;
-    c.last = false;
+    struct rn__candidates c = {.self = NULL};
     while (!world->over) {
-        c.timers = due_timers(world, c.due);
+        c.timers = due_timers(world);
         ptrdiff_t rule = forced(world);
         if (c.timers && world->fairness.on) {
-            expire(world, c.due[0]);
+            expire(world, 0);
             continue;
         }
         if (rule >= 0)
@@ -547,7 +503,7 @@ next(struct rn__rt *rt)
             if (choice < world->ready_count)
                 return take_ready(world, choice);
             rn__assert(choice - world->ready_count < c.timers);
-            expire(world, c.due[choice - world->ready_count]);
+            expire(world, choice - world->ready_count);
             continue;
         }
         struct rn__task *task = starved(world);
@@ -633,11 +589,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     rn__arena_rewind(&world->arena);
     world->now = 0;
     world->steps = world->instant_steps = 0;
-    world->event_count = 0;
-    world->events_dropped = 0;
-    limit_events(world);
-    world->full = false;
-    world->digest = 0;
+    rn__record_begin(world);
     world->over = world->waiting_to_explore = world->noted = false;
     world->verdict = RN_SIM_PASS;
     world->waiting = 0;
@@ -647,6 +599,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;
+    world->pends = plan->strategy->looks || plan->strategy->acts;
     world->depend = plan->strategy->acts ? &world->own_depend : NULL;
     if (world->depend)
         rn__depend_reset(world->depend);

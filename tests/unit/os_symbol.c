@@ -158,14 +158,15 @@ TEST(symbol_without_the_command)
 TEST(symbol_code_offset_is_the_same_each_run)
 {
     static const char here[] = "in the program";
+    struct rn__code code = rn__os_code();
     void *heap = malloc(1);
-    uintptr_t a = rn__os_code_offset(after(innermost));
-    uintptr_t b = rn__os_code_offset(after(caller_of_innermost));
+    uintptr_t a = rn__code_offset(&code, after(innermost));
+    uintptr_t b = rn__code_offset(&code, after(caller_of_innermost));
     CHECK_LT(a, (uintptr_t)1 << 30);
     CHECK_EQ(b - a, (uintptr_t)after(caller_of_innermost) -
                         (uintptr_t)after(innermost));
-    CHECK_LT(rn__os_code_offset(here), (uintptr_t)1 << 30);
-    CHECK_EQ(rn__os_code_offset(&heap), (uintptr_t)&heap);
-    CHECK_EQ(rn__os_code_offset(heap), (uintptr_t)heap);
+    CHECK_LT(rn__code_offset(&code, here), (uintptr_t)1 << 30);
+    CHECK_EQ(rn__code_offset(&code, &heap), (uintptr_t)&heap);
+    CHECK_EQ(rn__code_offset(&code, heap), (uintptr_t)heap);
     free(heap);
 }
