@@ -23,7 +23,7 @@ rn__freed_keep(struct rn__world *world, void *memory)
         rn__arena_free(&world->arena, block->memory);
     block->memory = memory;
     block->bytes = rn__arena_bytes(memory);
-    block->event = world->event_count;
+    block->event = world->events_dropped + world->event_count;
     block->task = self ? rn__task_number(self) : 0;
     memset(memory, PATTERN, block->bytes < FILLED ? block->bytes : FILLED);
 }
@@ -58,7 +58,10 @@ rn__freed_tell(struct rn__world *world, FILE *out)
         return;
     fprintf(out, "freed by task %u \"%s\"", block->task,
             rn__world_task_name(world, block->task));
-    for (size_t i = block->event; i-- > 0;) {
+    size_t i = block->event > world->events_dropped
+                   ? block->event - world->events_dropped
+                   : 0;
+    while (i-- > 0) {
         const struct rn__event *event = &world->events[i];
         if (event->task != block->task)
             continue;

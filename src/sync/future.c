@@ -71,9 +71,9 @@ rn_promise_set(rn_promise *promise, const void *value)
     const void *site = rn__site();
     rn__need(promise, "rn_promise_set", site);
     struct rn_future *f = future_of(promise);
+    rn__step(RN__COMPLETE, &f->object, site); /* is it still there? */
     if (f->bytes)
         rn__need(value, "rn_promise_set", site);
-    rn__step(RN__COMPLETE, &f->object, site);
     return complete(f, value, 0);
 }
 

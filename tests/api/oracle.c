@@ -81,12 +81,14 @@ SIM_FINDS_TEXT(oracle_two_wait_beside_one_that_spins, RN_SIM_DEADLOCK,
 {
     struct locks l = {RN_MUTEX_INIT, RN_MUTEX_INIT};
     rn_atomic on = RN_ATOMIC_INIT(1);
+    rn_scope *all = open_scope(RN_NEVER);
     go_named("spinner", spin, &on);
     rn_scope *s = open_scope(RN_NEVER);
     go(lock_a_b, &l);
     go(lock_b_a, &l);
     CHECK_EQ(rn_scope_close(s), 0);
     rn_atomic_store(&on, 0);
+    CHECK_EQ(rn_scope_close(all), 0);
 }
 
 static int
