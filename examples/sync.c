@@ -52,7 +52,6 @@ player(void *result)
     if (e == 1) { /* who came last to the last barrier */
         long sum = total();
         rn_promise_set(result, &sum);
-        rn_promise_free(result);
     }
     return e;
 }
@@ -68,6 +67,7 @@ app(void *sum)
     e = e ? e : rn_future_wait(result, sum, RN_NEVER);
     if (e < 0)
         return e;
+    rn_promise_free(promise);
     rn_future_unref(result);
     return printf("%ld changes\n", *(long *)sum) < 0;
 }

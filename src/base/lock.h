@@ -42,4 +42,14 @@ rn__unlock(struct rn__lock *lock)
     atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
+/* Let who has the lock finish; the caller knows that nobody takes it again. */
+static inline void
+rn__lock_settle(struct rn__lock *lock)
+{
+    /* acquire: what was done under the lock; partners with rn__unlock */
+    if (__builtin_expect(
+            atomic_load_explicit(&lock->held, memory_order_acquire) != 0, 0))
+        rn__lock_slow(lock);
+}
+
 #endif

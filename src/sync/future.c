@@ -5,6 +5,9 @@
  * wait, says that it is done, and only then gives the lock up; after that
  * nothing of it changes, and it is read without the lock.
  *
+ * So who sees that it is done may free both names while the lock is still held:
+ * the last unref lets its holder finish, whose unlock is its last touch.
+ *
  * Refused: an object in the caller's memory, as a mutex is. Who waits in vain
  * until a deadline must be able to go while the promise is still out.
  */
@@ -147,6 +150,7 @@ rn_future_unref(rn_future *future)
     if (!future ||
         atomic_fetch_sub_explicit(&future->refs, 1, memory_order_acq_rel) > 1)
         return;
+    rn__lock_settle(&future->lock);
     if (!rn__list_empty(&future->queue))
         rn__panic_at(rn__site(), "rn_future_unref frees a future a task waits "
                                  "for");

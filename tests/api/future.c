@@ -264,6 +264,24 @@ API_TEST_SCHEDULES(future_may_be_freed_after_wait, 1000)
     }
 }
 
+/* The same for who completes it and no more: the other side frees both. */
+API_TEST_SCHEDULES(future_both_may_be_freed_once_completed, 1000)
+{
+    for (int i = 0; i < (rn_sim_active() ? 1 : (int)test_count(5000)); i++) {
+        struct both b = new_int();
+        rn_scope *s = open_scope(RN_NEVER);
+        go(set_seven, b.promise);
+        if (i % 2)
+            CHECK_EQ(rn_yield(), 0);
+        int e;
+        while ((e = rn_future_wait(b.future, NULL, RN_NOW)) == -EAGAIN)
+            CHECK_EQ(rn_yield(), 0);
+        CHECK_EQ(e, 0);
+        free_both(b);
+        CHECK_EQ(rn_scope_close(s), 0);
+    }
+}
+
 /* ---- select ------------------------------------------------------------- */
 
 static int

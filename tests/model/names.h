@@ -169,6 +169,13 @@
 #define rn__par_run_values modelled_par_run_values
 
 /* sync/ */
+#define rn_future_new modelled_public_future_new
+#define rn_future_ref modelled_public_future_ref
+#define rn_future_unref modelled_public_future_unref
+#define rn_future_wait modelled_public_future_wait
+#define rn_promise_fail modelled_public_promise_fail
+#define rn_promise_free modelled_public_promise_free
+#define rn_promise_set modelled_public_promise_set
 #define rn__mutex_holds modelled_mutex_holds
 #define rn__mutex_release modelled_mutex_release
 #define rn__mutex_relock modelled_mutex_relock

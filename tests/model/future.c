@@ -1,0 +1,101 @@
+/* future.c - the future: who waits has the value, and whoever sees that it is
+ * completed may free both names while the other side is still at it.
+ */
+#include "machine.h"
+
+/* What the library frees is only marked here. */
+static void future_freed(void *memory);
+#undef rn__free
+#define rn__free(rt, memory) future_freed(memory)
+
+#include "sync/future.c"
+
+static struct {
+    struct rn_future future;
+    int value;
+} one;
+
+static _Atomic int freed; /* relaxed: nobody goes by it */
+
+static void
+future_freed(void *memory)
+{
+    model_check(memory == &one.future);
+    model_check(atomic_load_explicit(&freed, memory_order_relaxed) == 0);
+    atomic_store_explicit(&freed, 1, memory_order_relaxed);
+    model_free(&one.future.lock.held);
+    model_free(&one.future.done);
+    model_free(&one.future.refs);
+}
+
+static rn_promise *
+promise(void)
+{
+    return (rn_promise *)(void *)&one.future;
+}
+
+static void
+setup(void)
+{
+    machine_setup();
+    memset(&one, 0, sizeof one);
+    one.future.refs = 2;
+    one.future.bytes = sizeof one.value;
+    rn__list_init(&one.future.queue);
+    freed = 0;
+    model_place("lock", -1, &one.future.lock.held, sizeof one.future.lock.held);
+    model_place("done", -1, &one.future.done, sizeof one.future.done);
+    model_place("refs", -1, &one.future.refs, sizeof one.future.refs);
+    model_share(freed);
+}
+
+static void
+completer(void)
+{
+    int seven = 7;
+    model_check(rn_promise_set(promise(), &seven) == 0);
+}
+
+static void
+get(void)
+{
+    int value = 0;
+    model_check(rn_future_wait(&one.future, &value, RN_NEVER) == 0);
+    model_check(value == 7);
+}
+
+/* All of it is up to who waits. */
+static void
+free_both(void)
+{
+    get();
+    rn_promise_free(promise());
+    rn_future_unref(&one.future);
+}
+
+/* Each side gives up its own. */
+static void
+complete_and_free(void)
+{
+    completer();
+    rn_promise_free(promise());
+}
+
+static void
+wait_and_unref(void)
+{
+    get();
+    rn_future_unref(&one.future);
+}
+
+static void
+check(void)
+{
+    machine_check();
+    model_check(freed == 1);
+}
+
+MODEL(future_waiter_frees_both, .setup = setup,
+      .threads = {completer, free_both}, .check = check);
+MODEL(future_each_frees_its_own, .setup = setup,
+      .threads = {complete_and_free, wait_and_unref}, .check = check);
