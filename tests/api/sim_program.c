@@ -168,7 +168,8 @@ must_find(const char *test, rn_sim_options options, rn_sim_verdict verdict,
     options.token = found.token;
     CHECK_EQ(search(options, own_path(), test, &again), 0);
     CHECK_EQ(again.verdict, verdict);
-    CHECK_EQ(again.digest, found.digest);
+    if (verdict != RN_SIM_HANG) /* how far it came is a matter of real time */
+        CHECK_EQ(again.digest, found.digest);
     rn_sim_report_fini(&found);
     rn_sim_report_fini(&again);
 }
