@@ -16,6 +16,12 @@
  *
  * A whole program that calls rn_run is searched from outside, without being
  * recompiled, by `runnel check PROG` or rn_sim_program.
+ *
+ * Strategies say which schedules are run: several at random in turn by default;
+ * "dpor" runs all that can differ, once each, and says so (report.complete).
+ * What must hold in all schedules, or in some: property.h. What may go wrong,
+ * such as no memory: fault.h. Words whose accesses are steps: cell.h. Histories
+ * of an object: lin.h.
  */
 #ifndef RUNNEL_SIM_H
 #define RUNNEL_SIM_H
@@ -83,7 +89,7 @@ typedef struct rn_sim_options {
     rn_time max_time;           /* virtual; 0: 24 hours */
     size_t max_bytes;           /* memory of the simulated world; 0: 1 GiB */
     rn_time max_run_time;   /* real, of one schedule of a program; 0: 10 s */
-    unsigned flags;         /* RN_SIM_LEAKS_OK, _VERIFY, _QUIET */
+    unsigned flags;         /* RN_SIM_LEAKS_OK, _VERIFY, _QUIET, _KEEP_GOING */
     int jobs;               /* of rn_sim_program: processes at once; 0: 1 */
     uint64_t fail_alloc;    /* the n-th allocation of a run fails; 0: none */
     const char *trace_path; /* write the trace of the finding (or of the last
