@@ -86,13 +86,32 @@ rn__heap_remove_slow(struct rn__heap *heap, struct rn__heap_node *node)
     set_root(heap, heap->root ? meld(heap->root, orphans) : orphans);
 }
 
+/* The due at the top of the heap, if nothing else can be due: they are a chain,
+ * as below, or the only one. */
+static size_t
+due_chain(const struct rn__heap *heap, int64_t limit,
+          struct rn__heap_node **out, size_t max)
+{
+    size_t found = 0;
+    struct rn__heap_node *node = heap->root;
+    while (found < max && node && node->key <= limit) {
+        out[found++] = node;
+        node = node->child;
+        if (node && node->next)
+            return 0;
+    }
+    return found;
+}
+
 /* Taken out and put back they are a chain on top of the rest, which the next
  * call takes apart in one step a node. */
 size_t
 rn__heap_due(struct rn__heap *heap, int64_t limit, struct rn__heap_node **out,
              size_t max)
 {
-    size_t found = 0;
+    size_t found = due_chain(heap, limit, out, max);
+    if (found)
+        return found;
     while (found < max && heap->root && heap->root->key <= limit) {
         out[found++] = heap->root;
         rn__heap_remove_slow(heap, heap->root);

@@ -13,11 +13,11 @@
 /* ---- choosing ----------------------------------------------------------- */
 
 /* Beyond the plan's prefix. */
-static uint32_t
+static inline uint32_t
 choose_free(struct rn__world *world, const struct rn__fork *fork)
 {
     const struct rn__strategy *strategy = world->plan->strategy;
-    if (world->injector.odds > 0 && strategy->draws)
+    if (fork->data && world->injector.odds > 0 && strategy->draws)
         return rn__inject_draw(world);
     uint32_t choice = strategy->pick(world, fork);
     rn__assert(choice < fork->n);
@@ -41,7 +41,7 @@ out_of_memory(struct rn__world *world)
                      rn__format("no memory for the list of choices"));
 }
 
-static void
+__attribute__((noinline)) static void
 keep_fork(struct rn__world *world, const struct rn__fork *fork)
 {
     size_t i = world->choices.count - 1;
@@ -64,7 +64,7 @@ keep_fork(struct rn__world *world, const struct rn__fork *fork)
     world->forked[i].data = fork->data;
 }
 
-static void
+static inline void
 keep_choice(struct rn__world *world, const struct rn__fork *fork,
             uint32_t choice)
 {
@@ -95,8 +95,8 @@ is_open(const struct rn__world *world)
            world->choices.count >= world->plan->prefix.count;
 }
 
-uint32_t
-rn__choose_fork(struct rn__world *world, const struct rn__fork *fork)
+static inline uint32_t
+choose(struct rn__world *world, const struct rn__fork *fork)
 {
     if (fork->n < 2 || world->waiting_to_explore || world->looking)
         return 0;
@@ -106,6 +106,12 @@ rn__choose_fork(struct rn__world *world, const struct rn__fork *fork)
                                      : choose_planned(world, fork->n);
     keep_choice(world, fork, choice);
     return choice;
+}
+
+uint32_t
+rn__choose_fork(struct rn__world *world, const struct rn__fork *fork)
+{
+    return choose(world, fork);
 }
 
 /* ---- pending steps ------------------------------------------------------ */
@@ -193,7 +199,7 @@ rn__choose_next(struct rn__world *world, const struct rn__candidates *c)
         out_of_memory(world);
         return c->self ? -1 : 0;
     }
-    uint32_t choice = rn__choose_fork(world, &fork);
+    uint32_t choice = choose(world, &fork);
     if (choice == fork.self)
         return -1;
     return (int64_t)choice - (c->self && !c->last);

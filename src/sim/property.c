@@ -187,6 +187,7 @@ rn_sim_invariant(const char *name, rn_sim_invariant_fn *fn, void *arg)
     if (all->count == RN__INVARIANTS)
         rn__panic_at(site, "more than %d invariants at a time", RN__INVARIANTS);
     all->list[all->count++] = (struct rn__invariant){name, fn, arg};
+    world->calm = false;
 }
 
 void

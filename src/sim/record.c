@@ -19,6 +19,7 @@ rn__record_room(struct rn__world *world)
     size_t half = world->event_count / 2;
     if (world->events_dropped + world->event_count == world->event_room) {
         world->full = true; /* the next step ends the schedule */
+        world->calm = false;
         return false;
     }
     memmove(world->events, world->events + half,

@@ -105,6 +105,10 @@ struct rn__world {
     struct rn__stuck stuck;
     struct rn__freed freed;
 
+    /* No step needs more than the record and a choice: of all the above nothing
+     * is on. Who switches something on clears it. */
+    bool calm;
+
     struct rn__depend *depend; /* NULL: acts are not looked at */
     struct rn__depend own_depend;
 

@@ -152,6 +152,7 @@ suspect(struct rn__world *world, const struct rn__task *task)
         return;
     s->suspects[s->count++] = rn__task_handle(task).id;
     s->since = world->steps;
+    world->calm = false;
 }
 
 void

@@ -85,6 +85,7 @@ rn_sim_fair_begin(uint64_t steps)
         return;
     struct rn__fairness *f = &world->fairness;
     f->on = true;
+    world->calm = false;
     f->steps = steps ? steps : RN__TAIL_STEPS;
     f->since = world->steps;
     for (uint32_t i = 0; i < f->count; i++)
@@ -134,6 +135,7 @@ rn_sim_harness(void)
     if (h->count == RN__HARNESS)
         rn__panic_at(rn__site(), "more than %d harness tasks", RN__HARNESS);
     h->tasks[h->count++] = self;
+    world->calm = false;
 }
 
 /* ---- the report --------------------------------------------------------- */

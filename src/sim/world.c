@@ -215,9 +215,10 @@ static struct rn__task *
 take_ready(struct rn__world *world, size_t i)
 {
     struct rn__task *task = world->ready[i];
-    world->ready_count--;
-    memmove(&world->ready[i], &world->ready[i + 1],
-            (world->ready_count - i) * sizeof *world->ready);
+    size_t after = --world->ready_count - i;
+    if (after)
+        memmove(&world->ready[i], &world->ready[i + 1],
+                after * sizeof *world->ready);
     return task;
 }
 
@@ -314,13 +315,10 @@ preempt_by_rule(struct rn__world *world, struct rn__task *self, bool last)
     return i >= 0 || world->fairness.on;
 }
 
-/* The running task stays ready; another may go on first. */
-static void
-preempt(struct rn__world *world, struct rn__task *self, bool last)
+/* The running task stays ready; another may be chosen to go on first. */
+static inline void
+preempt_by_choice(struct rn__world *world, struct rn__task *self, bool last)
 {
-    if ((world->harness.count || world->fairness.on) &&
-        preempt_by_rule(world, self, last))
-        return;
     struct rn__candidates c = {.self = self, .last = last};
     for (;;) {
         c.timers = due_timers(world);
@@ -336,6 +334,16 @@ preempt(struct rn__world *world, struct rn__task *self, bool last)
         give_way(world, self, (size_t)choice);
         return;
     }
+}
+
+/* The same, if there is no rule about it. */
+static void
+preempt(struct rn__world *world, struct rn__task *self, bool last)
+{
+    if ((world->harness.count || world->fairness.on) &&
+        preempt_by_rule(world, self, last))
+        return;
+    preempt_by_choice(world, self, last);
 }
 
 /* Whether a step goes on with a transaction that this task is in: it is one act
@@ -369,9 +377,18 @@ fault(struct rn__rt *rt, int fault, struct rn__object *object, const void *site)
     return true;
 }
 
-static void
-step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
-     const void *site)
+static bool
+is_calm(const struct rn__world *world)
+{
+    return !world->looking && !world->full && !world->invariants.count &&
+           !world->injector.on && !world->fairness.on &&
+           !world->harness.count && !world->stuck.count && !world->depend;
+}
+
+/* A step, whatever is on. */
+__attribute__((noinline)) static void
+step_slowly(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
+            const void *site)
 {
     struct rn__world *world = world_of(rt);
     struct rn__task *self = rn__current(&world->worker);
@@ -411,6 +428,35 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
                                   .goes_on = goes_on};
         rn__depend_step(world->depend, &doing);
     }
+    world->calm = is_calm(world);
+}
+
+static void
+step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
+     const void *site)
+{
+    struct rn__world *world = world_of(rt);
+    struct rn__task *self = rn__current(&world->worker);
+    if (rn__unlikely(!world->calm || (object && rn__freed_is(object)) ||
+                     world->steps >= world->options.max_steps ||
+                     world->instant_steps >=
+                         world->options.max_instant_steps)) {
+        step_slowly(rt, kind, object, site);
+        return;
+    }
+    uint32_t task = rn__task_number(self);
+    rn__record(world, task, kind, object ? number(rt, object) : 0, site);
+    if (world->pends)
+        rn__pend(world, task, kind, object, site);
+    if (kind == RN__END)
+        task_ends(world, self);
+    world->steps++;
+    world->instant_steps++;
+    if (self->atomic_depth > 0)
+        return;
+    preempt_by_choice(world, self, kind == RN__YIELD);
+    if (rn__unlikely(object && rn__freed_is(object))) /* meanwhile */
+        rn__freed_use(world, kind, object, site);
 }
 
 /* ---- nobody runs -------------------------------------------------------- */
@@ -467,7 +513,7 @@ move_time(struct rn__world *world)
             world, RN_SIM_STEP_LIMIT, NULL,
             rn__format("no end after %llu steps",
                        (unsigned long long)world->options.max_steps));
-    else
+    else if (world->fairness.on)
         rn__tail_late(world);
     return true;
 }
@@ -491,15 +537,16 @@ next(struct rn__rt *rt)
     struct rn__candidates c = {.self = NULL};
     while (!world->over) {
         c.timers = due_timers(world);
-        ptrdiff_t rule = forced(world);
+        size_t n = world->ready_count + c.timers;
+        ptrdiff_t rule = world->calm ? -1 : forced(world);
         if (c.timers && world->fairness.on) {
             expire(world, 0);
             continue;
         }
         if (rule >= 0)
             return take_ready(world, (size_t)rule);
-        if (world->ready_count + c.timers > 0) {
-            size_t choice = (size_t)rn__choose_next(world, &c);
+        if (n > 0) {
+            size_t choice = n > 1 ? (size_t)rn__choose_next(world, &c) : 0;
             if (choice < world->ready_count)
                 return take_ready(world, choice);
             rn__assert(choice - world->ready_count < c.timers);
@@ -599,6 +646,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     free(world->message);
     free(world->text);
     world->message = world->text = NULL;
+    world->calm = false; /* the first step looks */
     world->pends = plan->strategy->looks || plan->strategy->acts;
     world->depend = plan->strategy->acts ? &world->own_depend : NULL;
     if (world->depend)
