@@ -64,26 +64,25 @@ keep_fork(struct rn__world *world, const struct rn__fork *fork)
     world->forked[i].data = fork->data;
 }
 
-static inline void
-keep_choice(struct rn__world *world, const struct rn__fork *fork,
-            uint32_t choice)
+static inline bool
+keep_choice(struct rn__world *world, uint32_t n, uint32_t choice)
 {
-    size_t i = world->choices.count;
-    rn__digest_add(world,
-                   ((uint64_t)fork->n << 32 | choice) * 0xd6e8feb86659fd93u);
-    if (rn__likely(i < world->choices.room)) {
-        world->choices.list[world->choices.count++] = choice;
-    } else if (!rn__choices_add(&world->choices, choice)) {
+    struct rn__choices *choices = &world->choices;
+    size_t i = choices->count;
+    rn__digest_add(world, ((uint64_t)n << 32 | choice) * 0xd6e8feb86659fd93u);
+    if (rn__likely(i < choices->room)) {
+        choices->list[i] = choice;
+        choices->count = i + 1;
+    } else if (!rn__choices_add(choices, choice)) {
         out_of_memory(world);
-        return;
+        return false;
     }
-    if (world->plan->strategy->forked)
-        keep_fork(world, fork);
-    if (world->mirror.list) {
+    if (rn__unlikely(world->mirror.list != NULL)) {
         if (i < world->mirror.room)
             world->mirror.list[i] = choice;
         *world->mirror.count = i < world->mirror.room ? i + 1 : SIZE_MAX;
     }
+    return true;
 }
 
 /* Whether the strategy is to be asked: not before the search begins, and not
@@ -104,7 +103,8 @@ choose(struct rn__world *world, const struct rn__fork *fork)
         return world->fairness.turn++ % fork->n;
     uint32_t choice = is_open(world) ? choose_free(world, fork)
                                      : choose_planned(world, fork->n);
-    keep_choice(world, fork, choice);
+    if (keep_choice(world, fork->n, choice) && world->plan->strategy->forked)
+        keep_fork(world, fork);
     return choice;
 }
 
@@ -187,20 +187,31 @@ gather(struct rn__world *world, const struct rn__candidates *c,
     return true;
 }
 
+__attribute__((noinline)) static uint32_t
+choose_slowly(struct rn__world *world, const struct rn__candidates *c,
+              uint32_t n, uint32_t self)
+{
+    struct rn__fork fork = {.n = n, .self = self};
+    if (n > 1 && world->plan->strategy->looks && is_open(world) &&
+        !gather(world, c, &fork)) {
+        out_of_memory(world);
+        return c->self ? self : 0;
+    }
+    return choose(world, &fork);
+}
+
+/* A draw needs no more than the number of candidates. */
 int64_t
 rn__choose_next(struct rn__world *world, const struct rn__candidates *c)
 {
-    size_t others = world->ready_count + c->timers;
-    struct rn__fork fork = {.n = (uint32_t)others + (c->self != NULL)};
-    uint32_t place = c->last ? (uint32_t)others : 0;
-    fork.self = c->self ? place : fork.n;
-    if (fork.n > 1 && world->plan->strategy->looks && is_open(world) &&
-        !gather(world, c, &fork)) {
-        out_of_memory(world);
-        return c->self ? -1 : 0;
+    uint32_t others = (uint32_t)(world->ready_count + c->timers), choice;
+    uint32_t n = others + (c->self != NULL);
+    uint32_t self = !c->self ? n : c->last ? others : 0;
+    if (world->plain && world->calm && n > 1 && is_open(world)) {
+        choice = rn__prng_below(&world->prng, n);
+        keep_choice(world, n, choice);
+    } else {
+        choice = choose_slowly(world, c, n, self);
     }
-    uint32_t choice = choose(world, &fork);
-    if (choice == fork.self)
-        return -1;
-    return (int64_t)choice - (c->self && !c->last);
+    return choice == self ? -1 : (int64_t)choice - (self == 0);
 }

@@ -71,6 +71,7 @@ struct rn__world {
     struct rn__pending *pending;
     size_t pending_room;
     bool pends;          /* somebody looks at pending */
+    bool plain;          /* plan->strategy->plain */
     uint32_t run_number; /* of the schedule, so that old ones can be told */
     /* Object whose operations a task's seen counts; RN__WATCH_ALL, NULL. */
     const void *watch;

@@ -136,6 +136,7 @@ struct rn__strategy {
     uint32_t param_min, param_max, param_default;
     bool looks;   /* pick wants fork->steps */
     bool draws;   /* pick is random: a fault is drawn by its own odds */
+    bool plain;   /* pick is only rn__world_below of all */
     bool forked;  /* learn wants log->forked */
     bool acts;    /* pick, end want world->depend */
     size_t bytes; /* of searcher->state */

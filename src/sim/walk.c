@@ -23,6 +23,7 @@ pick_any(struct rn__world *world, const struct rn__fork *fork)
 const struct rn__strategy rn__strategy_random = {
     .name = "random",
     .draws = true,
+    .plain = true,
     .summary = "each choice at random",
     .plan = plan_walk,
     .pick = pick_any,

@@ -648,6 +648,7 @@ rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
     world->message = world->text = NULL;
     world->calm = false; /* the first step looks */
     world->pends = plan->strategy->looks || plan->strategy->acts;
+    world->plain = plan->strategy->plain;
     world->depend = plan->strategy->acts ? &world->own_depend : NULL;
     if (world->depend)
         rn__depend_reset(world->depend);
