@@ -44,6 +44,11 @@ static const char help[] =
     "                 (100000)\n"
     "  --all          go on after a failure and count them; after a failed\n"
     "                 assertion its schedule, too, goes on to its end\n"
+    "  --no-shrink    report the failing schedule as it was found; else "
+    "(--shrink)\n"
+    "                 a simpler one with the same failure is looked for, "
+    "for\n"
+    "                 2 s at most\n"
     "  --leaks-ok     tasks that are left waiting at the end are no bug\n"
     "  --verify       run each schedule twice and compare: finds what differs\n"
     "                 from run to run though the schedule is the same\n"
@@ -62,7 +67,10 @@ static const char help[] =
     "                 not known), within, bound (null: none),\n"
     "                 estimated (0: no idea), strategy, steps, waiting, "
     "faults\n"
-    "                 (injected), seed (of the reported schedule), digest,\n"
+    "                 (injected), deviations (null: not shrunk), fewest, "
+    "shrinking\n"
+    "                 (schedules run for it), seed (of the reported schedule), "
+    "digest,\n"
     "                 time_ns, seconds, token, repeat, text\n"
     "\n"
     "EXIT STATUS\n"
@@ -178,6 +186,7 @@ check(struct cli *cli, char **argv)
     struct search s = {.cli = cli};
     uint64_t jobs = 0;
     bool schedules_given = false, all = false;
+    bool shrink = false, no_shrink = false;
     rn_sim_options *o = &s.options;
     o->schedules = SCHEDULES_DEFAULT;
     o->seed = SEED_DEFAULT;
@@ -195,6 +204,8 @@ check(struct cli *cli, char **argv)
         {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},
         {"save", OPTION_TEXT, &s.save, 0, 0, NULL},
         {"all", OPTION_FLAG, &all, 0, 0, NULL},
+        {"shrink", OPTION_FLAG, &shrink, 0, 0, NULL},
+        {"no-shrink", OPTION_FLAG, &no_shrink, 0, 0, NULL},
         {0},
     };
     int status = cli_parse(cli, argv, options, "PROG");
@@ -202,6 +213,10 @@ check(struct cli *cli, char **argv)
         return status;
     if ((o->seconds > 0 || ends_by_itself(o->strategy)) && !schedules_given)
         o->schedules = UINT64_MAX;
+    if (shrink && no_shrink)
+        return cli_fail(cli, "--shrink and --no-shrink contradict each other");
+    if (!no_shrink)
+        o->flags |= RN_SIM_SHRINK;
     if (all)
         o->flags |= RN_SIM_KEEP_GOING;
     o->jobs = jobs ? (int)jobs : cores();

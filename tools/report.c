@@ -210,6 +210,12 @@ search_json(const struct search *s, const char *repeat)
     json_unsigned(&json, "steps", r->steps);
     json_unsigned(&json, "waiting", r->waiting);
     json_unsigned(&json, "faults", r->faults);
+    if (r->deviations < 0)
+        json_text(&json, "deviations", NULL);
+    else
+        json_signed(&json, "deviations", r->deviations);
+    json_bool(&json, "fewest", r->fewest);
+    json_unsigned(&json, "shrinking", r->shrinking);
     json_unsigned(&json, "seed", r->seed);
     json_text(&json, "digest", digest);
     json_signed(&json, "time_ns", r->time);

@@ -62,6 +62,7 @@ keep_fork(struct rn__world *world, const struct rn__fork *fork)
     world->forked[i].idle = fork->steps && fork->self < fork->n &&
                             rn__is_idle(fork->steps[fork->self]);
     world->forked[i].data = fork->data;
+    world->forked[i].fault = world->injector.odds > 0;
 }
 
 static inline bool
@@ -86,12 +87,13 @@ keep_choice(struct rn__world *world, uint32_t n, uint32_t choice)
 }
 
 /* Whether the strategy is to be asked: not before the search begins, and not
- * within the prefix. */
+ * within the prefix unless it follows that itself. */
 static inline bool
 is_open(const struct rn__world *world)
 {
     return !world->waiting_to_explore &&
-           world->choices.count >= world->plan->prefix.count;
+           (world->choices.count >= world->plan->prefix.count ||
+            world->plan->strategy->follows);
 }
 
 static inline uint32_t

@@ -1,5 +1,6 @@
 /* sim/explore.c - schedule after schedule in this process. */
 #include "sim/search.h"
+#include "sim/shrink.h"
 #include "sim/sim.h"
 
 #include <stdlib.h>
@@ -114,6 +115,60 @@ one(struct job *job, uint64_t i)
                               job->report);
 }
 
+/* ---- a simpler finding -------------------------------------------------- */
+
+static int
+run_plan(void *arg, const struct rn__plan *plan, struct rn__outcome *outcome)
+{
+    struct job *job = arg;
+    rn__world_plan(job->world, plan);
+    rn__world_run(job->world, job->fn, job->arg);
+    rn__world_log(job->world, &outcome->log);
+    outcome->finding = rn__finding(job->world);
+    return 0;
+}
+
+/* Report the simplest schedule that has been found instead. */
+static void
+report_shrunk(struct job *job, const struct rn__shrinker *s)
+{
+    rn_sim_report *report = job->report;
+    job->world->want_text = true;
+    rn__world_begin(job->world, 0, &s->choices);
+    rn__world_run(job->world, job->fn, job->arg);
+    free(report->token);
+    free(report->text);
+    fill_report(job, report->seed);
+    rn__shrink_sum_up(s, report);
+}
+
+static int
+shrink(struct job *job)
+{
+    rn_sim_report *report = job->report;
+    struct rn__choices found = {NULL, 0, 0};
+    struct rn__shrinker s = {
+        .run = run_plan, .arg = job, .verdict = report->verdict};
+    bool seeded;
+    uint64_t seed;
+    char *why = NULL;
+    if (!(job->options->flags & RN_SIM_SHRINK) || !report->token ||
+        !rn__can_shrink(report->verdict))
+        return 0;
+    int error = rn__token_read(report->token, &found, &seeded, &seed, &why);
+    job->world->want_text = false;
+    if (!error)
+        error = rn__shrink(&s, &found);
+    if (!error)
+        report_shrunk(job, &s);
+    rn__shrink_fini(&s);
+    free(found.list);
+    free(why);
+    return error == -ENOENT ? 0 : error;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
 static int
 search(struct job *job)
 {
@@ -128,7 +183,7 @@ search(struct job *job)
     else
         job->report->strategy =
             rn__strategy_text(job->searcher.strategy, job->searcher.param);
-    return more < 0 ? more : 0;
+    return more < 0 ? more : shrink(job);
 }
 
 static int
@@ -165,7 +220,7 @@ explore(const rn_sim_options *options, uint64_t schedules, rn_task_fn *fn,
         rn__panic_at(rn__site(), "a simulation started by a task");
     rn__need(fn, "rn_sim_run or rn_sim_explore", rn__site());
     memset(report, 0, sizeof *report);
-    report->bound = report->preemptions = -1;
+    report->bound = report->preemptions = report->deviations = -1;
     struct rn__world *world;
     int error = rn__world_open(options, &world, &report->text);
     if (error)

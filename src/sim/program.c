@@ -6,6 +6,7 @@
  */
 #include "sim/search.h"
 #include "sim/server_link.h"
+#include "sim/shrink.h"
 #include "sim/sim.h"
 
 #include <poll.h>
@@ -280,6 +281,46 @@ judge_properties(struct search *s)
     rn__properties_judge(first, s->report);
 }
 
+/* ---- a simpler finding -------------------------------------------------- */
+
+static int
+run_plan(void *arg, const struct rn__plan *plan, struct rn__outcome *outcome)
+{
+    struct rn__link *link = arg;
+    const struct rn__response *r = &link->shared->response;
+    rn__link_put(link, plan);
+    int error = run_once(link);
+    if (error)
+        return error;
+    rn__link_log(link, &outcome->log);
+    outcome->log.verdict = judge(r);
+    outcome->finding = outcome->log.verdict ? r->finding : 0;
+    return 0;
+}
+
+/* Put a simpler one in place of the finding; 1: there is one. */
+static int
+shrink(struct search *s)
+{
+    struct rn__shrinker shrinker = {
+        .run = run_plan, .arg = &s->links[0], .verdict = s->report->verdict};
+    if (!(s->options->flags & RN_SIM_SHRINK) || !s->listed ||
+        !rn__can_shrink(s->report->verdict))
+        return 0;
+    s->links[0].shared->request.keep = false;
+    int error = rn__shrink(&shrinker, &s->choices);
+    if (!error) {
+        rn__shrink_sum_up(&shrinker, s->report);
+        free(s->choices.list);
+        s->choices = shrinker.choices;
+        shrinker.choices = (struct rn__choices){NULL, 0, 0};
+    }
+    rn__shrink_fini(&shrinker);
+    if (error == -ENOENT)
+        return 0;
+    return error ? error : 1;
+}
+
 static int
 finish(struct search *s)
 {
@@ -303,6 +344,9 @@ finish(struct search *s)
         report->schedules = s->found + 1;
     if (report->distinct > report->schedules)
         report->distinct = report->schedules;
+    int shrunk = shrink(s);
+    if (shrunk < 0)
+        return shrunk;
     report->token = s->listed ? rn__token_write(&s->choices)
                               : rn__token_of_seed(report->seed);
     if (s->told_text) {
@@ -310,7 +354,10 @@ finish(struct search *s)
         s->told_text = NULL;
         return 0;
     }
-    return tell(s, link, report->token, s->listed);
+    int error = tell(s, link, report->token, s->listed);
+    if (!error && shrunk)
+        fill(report, &link->shared->response);
+    return error;
 }
 
 /* Repeat the one schedule of a token. */
@@ -373,7 +420,7 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
 {
     rn_sim_options resolved;
     memset(report, 0, sizeof *report);
-    report->bound = report->preemptions = -1;
+    report->bound = report->preemptions = report->deviations = -1;
     int error = rn__sim_options_resolve(&resolved, options, &report->text);
     if (error)
         return error;

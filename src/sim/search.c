@@ -63,7 +63,7 @@ const char *
 rn_sim_strategy_name(int i, const char **what, const char **parameter)
 {
     const struct rn__strategy *s = i < 0 ? NULL : rn__strategy_at((uint32_t)i);
-    if (!s)
+    if (!s || !s->summary)
         return NULL;
     if (what)
         *what = s->summary;

@@ -171,6 +171,7 @@ respond(struct rn__world *world)
     r->diverged = world->diverged;
     r->time = world->now;
     r->faults = world->injector.total;
+    r->finding = rn__finding(world);
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
     put_log(world);

@@ -37,8 +37,8 @@ complain(const rn_sim_options *o)
                           o->max_bytes, MIB);
     if (o->max_time < 0 || o->max_run_time < 0 || !(o->seconds >= 0))
         return rn__format("a time limit is negative");
-    if (o->flags &
-        ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET | RN_SIM_KEEP_GOING))
+    if (o->flags & ~(RN_SIM_LEAKS_OK | RN_SIM_VERIFY | RN_SIM_QUIET |
+                     RN_SIM_KEEP_GOING | RN_SIM_SHRINK))
         return rn__format("flags 0x%x are unknown", o->flags);
     return rn__faults_complain(&o->faults);
 }

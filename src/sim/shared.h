@@ -29,7 +29,7 @@ rn__poll_timeout(rn_time limit)
 #define RN__SHARED_ENV "RUNNEL_SIM"
 
 enum {
-    RN__SHARED_VERSION = 2,
+    RN__SHARED_VERSION = 3,
     RN__SHARED_TEXT = 256 * 1024,
     RN__SHARED_PATH = 4096,
     RN__SHARED_EVENTS = 1 << 16, /* kept to compare two runs */
@@ -54,6 +54,7 @@ struct rn__response {
     bool reported; /* the schedule came to an end inside rn_run */
     rn_sim_verdict verdict;
     uint64_t steps, digest, waiting, diverged, faults;
+    uint64_t finding; /* see rn__finding */
     rn_time time;
     int trace_error;
     int fork_error;             /* there was no child at all */

@@ -214,6 +214,10 @@ void rn__print_event(struct rn__world *world, const struct rn__event *event,
 /* A printf into new memory; NULL: out of memory. */
 char *rn__format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Which finding the last schedule has made: the same number for the same one
+ * in another schedule; 0: none (shrink.c). */
+uint64_t rn__finding(const struct rn__world *world);
+
 /* ---- hidden non-determinism (verify.c) ---------------------------------- */
 
 /* The schedule that has just run repeated another one's choices: if it differs

@@ -12,7 +12,7 @@ static const struct rn__strategy *const table[] = {
     &rn__strategy_portfolio, &rn__strategy_random,     &rn__strategy_pct,
     &rn__strategy_pos,       &rn__strategy_surw,       &rn__strategy_dfs,
     &rn__strategy_delay,     &rn__strategy_preemption, &rn__strategy_default,
-    &rn__strategy_dpor,
+    &rn__strategy_dpor,      &rn__strategy_guide, /* last */
 };
 
 enum { COUNT = sizeof table / sizeof *table };
@@ -46,7 +46,7 @@ unknown(const char *text, size_t length)
     if (!out)
         return NULL;
     fprintf(out, "strategy \"%.*s\" is unknown; there are", (int)length, text);
-    for (uint32_t i = 0; i < COUNT; i++)
+    for (uint32_t i = 0; i < COUNT && table[i]->summary; i++)
         fprintf(out, "%s %s", i ? "," : "", table[i]->name);
     fclose(out);
     return all;
@@ -57,7 +57,7 @@ named(const char *text, size_t length)
 {
     for (uint32_t i = 0; i < COUNT; i++)
         if (strncmp(table[i]->name, text, length) == 0 &&
-            !table[i]->name[length])
+            !table[i]->name[length] && table[i]->summary)
             return table[i];
     return NULL;
 }

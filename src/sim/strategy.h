@@ -59,8 +59,9 @@ struct rn__pending {
     uint32_t children;   /* it has had */
     uint32_t run;        /* world->run_number when it became ready first */
     uint32_t idle;       /* steps without effect in a row, see fair.h */
-    uint32_t seen; /* steps of interest it has announced, see world->watch */
-    uint64_t mark; /* the strategy's; 0 whenever something else pends */
+    uint32_t seen;  /* steps of interest it has announced, see world->watch */
+    uint32_t steps; /* all it has announced */
+    uint64_t mark;  /* the strategy's; 0 whenever something else pends */
 };
 
 /* A choice that the plan leaves open. */
@@ -76,12 +77,13 @@ struct rn__fork {
 /* The same, as a log tells it. */
 struct rn__forked {
     uint32_t n;
-    uint32_t self : 30; /* RN__FORKED_NOBODY: none */
+    uint32_t self : 29; /* RN__FORKED_NOBODY: none */
+    uint32_t fault : 1; /* whether one happens */
     uint32_t idle : 1;  /* self is idle (fair.h), and the strategy looks */
     uint32_t data : 1;
 };
 
-#define RN__FORKED_NOBODY 0x3fffffffu
+#define RN__FORKED_NOBODY 0x1fffffffu
 
 /* What a schedule is to be. */
 struct rn__plan {
@@ -131,7 +133,7 @@ enum rn__planned {
 
 struct rn__strategy {
     const char *name;
-    const char *summary;   /* in a few words */
+    const char *summary;   /* in a few words; NULL: it is not for searches */
     const char *parameter; /* what the number after ':' is; NULL: none */
     uint32_t param_min, param_max, param_default;
     bool looks;   /* pick wants fork->steps */
@@ -139,6 +141,7 @@ struct rn__strategy {
     bool plain;   /* pick is only rn__world_below of all */
     bool forked;  /* learn wants log->forked */
     bool acts;    /* pick, end want world->depend */
+    bool follows; /* pick is asked within the plan's prefix, too */
     size_t bytes; /* of searcher->state */
 
     /* Fill in plan (all 0 but index, seed, param and strategy, which may be
@@ -210,5 +213,7 @@ extern const struct rn__strategy rn__strategy_dfs; /* tree.c */
 extern const struct rn__strategy rn__strategy_preemption;
 extern const struct rn__strategy rn__strategy_delay;
 extern const struct rn__strategy rn__strategy_dpor; /* dpor.c */
+/* Not for searches (guide.c). */
+extern const struct rn__strategy rn__strategy_guide;
 
 #endif

@@ -403,8 +403,10 @@ step_slowly(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
     rn_time deadline = rt->step_deadline;
     rt->step_deadline = RN_NEVER;
     rn__record(world, task, kind, what, site);
-    if (world->pends)
+    if (world->pends) {
         rn__pend(world, task, kind, object, site);
+        world->pending[task].steps++;
+    }
     if (kind == RN__END)
         task_ends(world, self);
     count_step(world, site);

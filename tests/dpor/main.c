@@ -81,6 +81,8 @@ crew_run(int n, int (*act)(void *number))
     crew_end(scope);
 }
 
+enum { SHRINK_SEEDS = 5 };
+
 static int passed, failed;
 static FILE *json;
 
@@ -103,6 +105,31 @@ check_bound(const struct row *row, int bound)
     return ok;
 }
 
+/* A finding of a random walk becomes one with the fewest preemptions. */
+static bool
+check_shrinking(const struct row *row)
+{
+    struct size size = {row->n, row->m};
+    bool ok = true;
+    for (uint64_t seed = 1; seed <= SHRINK_SEEDS; seed++) {
+        rn_sim_options options = {.strategy = "random",
+                                  .seed = seed,
+                                  .schedules = 100000,
+                                  .flags = RN_SIM_SHRINK};
+        rn_sim_report report;
+        bool good = rn_sim_explore(&options, row->fn, &size, &report) == 0 &&
+                    report.verdict != RN_SIM_PASS && report.fewest &&
+                    report.preemptions == row->preemptions;
+        if (!good)
+            printf("%s: shrunk to %d preemptions, not %d (seed %llu)\n",
+                   row->name, report.preemptions, row->preemptions,
+                   (unsigned long long)seed);
+        ok &= good;
+        rn_sim_report_fini(&report);
+    }
+    return ok;
+}
+
 static void
 check(const struct row *row)
 {
@@ -119,6 +146,8 @@ check(const struct row *row)
                report.preemptions == row->preemptions);
     for (int c = 0; c < row->bounds; c++)
         ok &= check_bound(row, c);
+    if (row->failing && row->preemptions >= 0)
+        ok &= check_shrinking(row);
     printf("%-32s %3d %8llu %8llu %7llu %7llu %3d  %s  %.2f s\n", row->name,
            row->n, (unsigned long long)row->traces,
            (unsigned long long)report.schedules,
