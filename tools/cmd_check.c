@@ -44,11 +44,10 @@ static const char help[] =
     "                 (100000)\n"
     "  --all          go on after a failure and count them; after a failed\n"
     "                 assertion its schedule, too, goes on to its end\n"
-    "  --no-shrink    report the failing schedule as it was found; else "
-    "(--shrink)\n"
-    "                 a simpler one with the same failure is looked for, "
-    "for\n"
-    "                 2 s at most\n"
+    "  --no-shrink    report the failing schedule as it was found; else\n"
+    "                 (--shrink) a simpler one with the same failure is "
+    "looked\n"
+    "                 for, for 2 s at most\n"
     "  --leaks-ok     tasks that are left waiting at the end are no bug\n"
     "  --verify       run each schedule twice and compare: finds what differs\n"
     "                 from run to run though the schedule is the same\n"
@@ -67,11 +66,11 @@ static const char help[] =
     "                 not known), within, bound (null: none),\n"
     "                 estimated (0: no idea), strategy, steps, waiting, "
     "faults\n"
-    "                 (injected), deviations (null: not shrunk), fewest, "
-    "shrinking\n"
-    "                 (schedules run for it), seed (of the reported schedule), "
-    "digest,\n"
-    "                 time_ns, seconds, token, repeat, text\n"
+    "                 (injected), deviations (null: not shrunk), fewest,\n"
+    "                 shrinking (schedules run for it), contrast, seed (of "
+    "the\n"
+    "                 reported schedule), digest, time_ns, seconds, token,\n"
+    "                 repeat, text\n"
     "\n"
     "EXIT STATUS\n"
     "  0 no bug was found, 1 a bug was found, 2 PROG cannot be checked\n"
@@ -161,10 +160,13 @@ print_text(const struct search *s, const char *repeat)
                s->options.seed, r->seconds);
     if (r->verdict == RN_SIM_PASS)
         print_extent(r);
+    search_print_shrunk(r);
     if (r->text && r->text[0]) {
         bool ended = r->text[strlen(r->text) - 1] == '\n';
         printf("\n%s%s", r->text, ended ? "" : "\n");
     }
+    if (r->contrast)
+        printf("%s", r->contrast);
     if (r->verdict != RN_SIM_PASS && repeat)
         printf("\nTo repeat it:\n%s\n", repeat);
     if (s->save)

@@ -132,7 +132,7 @@ put_token(FILE *out, const struct search *s)
 {
     const char *given = s->options.token;
     char *file = NULL;
-    if (given && given[0] == '@') {
+    if (given && given[0] == '@' && !s->report.shrinking) {
         cli_quote(out, given); /* it is in a file already */
         return;
     }
@@ -179,6 +179,21 @@ search_repeat(const struct search *s)
     return fclose(out) == 0 ? line : NULL;
 }
 
+void
+search_print_shrunk(const rn_sim_report *r)
+{
+    if (!r->shrinking)
+        return;
+    if (r->preemptions == 0)
+        printf("It takes no preemption");
+    else
+        printf("It takes %d preemption%s%s", r->preemptions,
+               r->preemptions == 1 ? "" : "s",
+               r->fewest ? ", no fewer will do" : ", as far as was looked");
+    printf(" (%d choice%s off the default).\n", r->deviations,
+           r->deviations == 1 ? "" : "s");
+}
+
 /* ---- JSON ---------------------------------------------------------------- */
 
 void
@@ -223,6 +238,7 @@ search_json(const struct search *s, const char *repeat)
     json_text(&json, "token", r->token);
     json_text(&json, "repeat", repeat);
     json_text(&json, "text", r->text);
+    json_text(&json, "contrast", r->contrast);
     if (s->trace_json)
         json_raw(&json, "trace", s->trace_json);
     json_close(&json, '{');

@@ -27,6 +27,9 @@ void search_fini(struct search *search);
  * nothing to repeat. A token too long for a line goes to a file. */
 char *search_repeat(const struct search *search);
 
+/* Print what shrinking has come to. */
+void search_print_shrunk(const rn_sim_report *report);
+
 /* Print the report as one JSON object. */
 void search_json(const struct search *search, const char *repeat);
 

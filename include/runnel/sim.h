@@ -145,6 +145,8 @@ typedef struct rn_sim_report {
                                was shrunk; -1: not known */
     int fewest;             /* 1: no schedule has this finding with fewer
                                preemptions, all of them were run */
+    char *contrast;         /* what a schedule next to it that passes does in
+                               another order, for a person; NULL: not known */
     uint64_t shrinking;     /* schedules run to shrink it; 0: it was not */
 } rn_sim_report;
 

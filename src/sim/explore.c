@@ -59,9 +59,11 @@ fill_report(struct job *job, uint64_t seed)
     if (world->verdict == RN_SIM_PASS)
         return;
     report->token = rn__token_write(&world->choices);
-    report->text = rn__format("%sto repeat it: rn_sim_options.token = \"%s\"\n",
-                              world->text ? world->text : "",
-                              report->token ? report->token : "");
+    report->text =
+        rn__format("%s%sto repeat it: rn_sim_options.token = \"%s\"\n",
+                   world->text ? world->text : "",
+                   report->contrast ? report->contrast : "",
+                   report->token ? report->token : "");
 }
 
 /* The one that has begun. */
@@ -124,6 +126,8 @@ run_plan(void *arg, const struct rn__plan *plan, struct rn__outcome *outcome)
     rn__world_plan(job->world, plan);
     rn__world_run(job->world, job->fn, job->arg);
     rn__world_log(job->world, &outcome->log);
+    outcome->record =
+        (struct rn__record){job->world->events, job->world->event_count};
     outcome->finding = rn__finding(job->world);
     return 0;
 }
@@ -138,6 +142,7 @@ report_shrunk(struct job *job, const struct rn__shrinker *s)
     rn__world_run(job->world, job->fn, job->arg);
     free(report->token);
     free(report->text);
+    report->contrast = rn__contrast_text(job->world, &s->contrast);
     fill_report(job, report->seed);
     rn__shrink_sum_up(s, report);
 }
@@ -159,6 +164,8 @@ shrink(struct job *job)
     job->world->want_text = false;
     if (!error)
         error = rn__shrink(&s, &found);
+    if (!error)
+        error = rn__shrink_contrast(&s);
     if (!error)
         report_shrunk(job, &s);
     rn__shrink_fini(&s);
@@ -197,10 +204,12 @@ start(struct job *job, const struct rn__choices *replay, uint64_t schedules,
     world->want_text = world->judge_result = true;
     job->started = job->told = rn__os_now();
     int error = 0;
-    if (replay)
+    if (replay) {
         repeat(job, replay);
-    else
+        error = shrink(job);
+    } else {
         error = search(job);
+    }
     if (whole && !error)
         rn__properties_judge(world->properties, job->report);
     job->report->seconds = (double)(rn__os_now() - job->started) / 1e9;
@@ -270,5 +279,6 @@ rn_sim_report_fini(rn_sim_report *report)
     free(report->token);
     free(report->text);
     free(report->strategy);
-    report->token = report->text = report->strategy = NULL;
+    free(report->contrast);
+    report->token = report->text = report->strategy = report->contrast = NULL;
 }

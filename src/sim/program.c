@@ -29,6 +29,7 @@ struct search {
     struct rn__choices verified; /* of a schedule that is run again */
     bool listed;                 /* choices has them; else the seed must do */
     struct rn__searcher searcher;
+    struct rn__shrinker shrinker;
     const struct rn__strategy *found_by;
     uint32_t found_param;
     bool exhausted;  /* there are no more schedules */
@@ -286,14 +287,19 @@ judge_properties(struct search *s)
 static int
 run_plan(void *arg, const struct rn__plan *plan, struct rn__outcome *outcome)
 {
-    struct rn__link *link = arg;
-    const struct rn__response *r = &link->shared->response;
+    struct search *s = arg;
+    struct rn__link *link = &s->links[0];
+    struct rn__shared *shared = link->shared;
+    const struct rn__response *r = &shared->response;
+    shared->request.keep = s->shrinker.records;
+    shared->event_count = 0;
     rn__link_put(link, plan);
     int error = run_once(link);
     if (error)
         return error;
     rn__link_log(link, &outcome->log);
     outcome->log.verdict = judge(r);
+    outcome->record = (struct rn__record){shared->events, shared->event_count};
     outcome->finding = outcome->log.verdict ? r->finding : 0;
     return 0;
 }
@@ -302,23 +308,41 @@ run_plan(void *arg, const struct rn__plan *plan, struct rn__outcome *outcome)
 static int
 shrink(struct search *s)
 {
-    struct rn__shrinker shrinker = {
-        .run = run_plan, .arg = &s->links[0], .verdict = s->report->verdict};
+    struct rn__shrinker *shrinker = &s->shrinker;
     if (!(s->options->flags & RN_SIM_SHRINK) || !s->listed ||
         !rn__can_shrink(s->report->verdict))
         return 0;
+    *shrinker = (struct rn__shrinker){
+        .run = run_plan, .arg = s, .verdict = s->report->verdict};
+    int error = rn__shrink(shrinker, &s->choices);
+    if (!error)
+        error = rn__shrink_contrast(shrinker);
     s->links[0].shared->request.keep = false;
-    int error = rn__shrink(&shrinker, &s->choices);
     if (!error) {
-        rn__shrink_sum_up(&shrinker, s->report);
+        rn__shrink_sum_up(shrinker, s->report);
+        s->links[0].shared->request.contrast = shrinker->contrast;
         free(s->choices.list);
-        s->choices = shrinker.choices;
-        shrinker.choices = (struct rn__choices){NULL, 0, 0};
+        s->choices = shrinker->choices;
+        shrinker->choices = (struct rn__choices){NULL, 0, 0};
     }
-    rn__shrink_fini(&shrinker);
+    rn__shrink_fini(shrinker);
     if (error == -ENOENT)
         return 0;
     return error ? error : 1;
+}
+
+static int
+tell_shrunk(struct search *s)
+{
+    rn_sim_report *report = s->report;
+    int error = tell(s, &s->links[0], report->token, true);
+    if (error)
+        return error;
+    const struct rn__response *r = &s->links[0].shared->response;
+    fill(report, r);
+    if (r->contrast[0])
+        report->contrast = rn__format("%s", r->contrast);
+    return 0;
 }
 
 static int
@@ -354,10 +378,7 @@ finish(struct search *s)
         s->told_text = NULL;
         return 0;
     }
-    int error = tell(s, link, report->token, s->listed);
-    if (!error && shrunk)
-        fill(report, &link->shared->response);
-    return error;
+    return shrunk ? tell_shrunk(s) : tell(s, link, report->token, s->listed);
 }
 
 /* Repeat the one schedule of a token. */
@@ -384,8 +405,16 @@ repeat(struct search *s, bool seeded, uint64_t seed)
         s->report->text = NULL;
         return 0;
     }
-    s->report->token = rn__format("%s", s->options->token);
-    return 0;
+    s->listed = copy_choices(&s->choices, link->shared);
+    int shrunk = shrink(s);
+    if (shrunk <= 0) {
+        s->report->token = rn__format("%s", s->options->token);
+        return shrunk;
+    }
+    free(s->report->text);
+    s->report->text = NULL;
+    s->report->token = rn__token_write(&s->choices);
+    return tell_shrunk(s);
 }
 
 static int

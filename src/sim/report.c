@@ -2,6 +2,7 @@
 #include "sim/sim.h"
 
 #include "sim/graph.h"
+#include "sim/story.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -192,6 +193,7 @@ rn__report_write(struct rn__world *world)
     print_where(world, out);
     fprintf(out, "after %llu steps, at %.6f s of virtual time\n",
             (unsigned long long)world->steps, (double)world->now / 1e9);
+    bool told = rn__story_tell(world, out);
     rn__freed_tell(world, out);
     if (world->verdict == RN_SIM_DEADLOCK || world->verdict == RN_SIM_LEAK) {
         print_cycle(world, out);
@@ -205,7 +207,8 @@ rn__report_write(struct rn__world *world)
         fprintf(out, "tasks:\n");
         rn__dump(&world->rt, !crashed, out);
     }
-    print_last_steps(world, out);
+    if (!told)
+        print_last_steps(world, out);
     if (fclose(out) == 0)
         world->text = text;
 }

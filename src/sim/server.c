@@ -174,6 +174,9 @@ respond(struct rn__world *world)
     r->finding = rn__finding(world);
     const char *text = world->text ? world->text : world->message;
     snprintf(r->text, sizeof r->text, "%s", text ? text : "");
+    char *contrast = rn__contrast_text(world, &shared->request.contrast);
+    snprintf(r->contrast, sizeof r->contrast, "%s", contrast ? contrast : "");
+    free(contrast);
     put_log(world);
 }
 

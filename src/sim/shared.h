@@ -11,6 +11,7 @@
 #define RN_SHARED_H
 
 #include "core/event.h"
+#include "sim/contrast.h"
 #include "sim/property.h"
 #include "sim/strategy.h"
 
@@ -31,6 +32,7 @@ rn__poll_timeout(rn_time limit)
 enum {
     RN__SHARED_VERSION = 3,
     RN__SHARED_TEXT = 256 * 1024,
+    RN__SHARED_CONTRAST = 4096,
     RN__SHARED_PATH = 4096,
     RN__SHARED_EVENTS = 1 << 16, /* kept to compare two runs */
     RN__HELLO = 'H',
@@ -45,6 +47,7 @@ struct rn__request {
     uint32_t param;
     bool text;                        /* describe a finding */
     bool keep;                        /* leave the events for a comparison */
+    struct rn__contrast contrast;     /* to be told, too */
     bool compare;                     /* compare with the events left before */
     char trace_path[RN__SHARED_PATH]; /* "": none */
     char trace_token[RN__SHARED_PATH];
@@ -57,9 +60,10 @@ struct rn__response {
     uint64_t finding; /* see rn__finding */
     rn_time time;
     int trace_error;
-    int fork_error;             /* there was no child at all */
-    int status;                 /* of the child, as waitpid gives it */
-    bool timed_out;             /* it was ended after options.max_run_time */
+    int fork_error; /* there was no child at all */
+    int status;     /* of the child, as waitpid gives it */
+    bool timed_out; /* it was ended after options.max_run_time */
+    char contrast[RN__SHARED_CONTRAST];
     char text[RN__SHARED_TEXT]; /* last */
 };
 

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CONTRAST_RUNS = 1000 };
+#define CONTRAST_TIME (RN_SEC / 2)
+
 /* A schedule as a guide, to be varied. */
 struct draft {
     struct rn__words words;
@@ -40,7 +43,8 @@ rn__finding(const struct rn__world *world)
     if (world->message)
         hash = hash_message(hash, world->message);
     if (!anywhere)
-        hash += rn__code_offset(&world->code, world->site) * 0x9e3779b97f4a7c15u;
+        hash +=
+            rn__code_offset(&world->code, world->site) * 0x9e3779b97f4a7c15u;
     return hash | 1;
 }
 
@@ -121,10 +125,10 @@ judge(struct rn__shrinker *s, const struct rn__outcome *outcome)
     const struct rn__log *log = &outcome->log;
     struct rn__shrinker costs;
     if (outcome->finding != s->finding || !s->finding || !log->told ||
-        !log->forked)
+        (!log->forked && log->choices.count > 0))
         return 0;
     price(&costs, log);
-    if (s->forked && !is_simpler(&costs, s))
+    if (s->words.list && !is_simpler(&costs, s))
         return 0;
     price(s, log);
     return keep(s, log) ? 1 : -ENOMEM;
@@ -381,6 +385,61 @@ rn__shrink(struct rn__shrinker *s, const struct rn__choices *found)
         return result;
     result = guide_best(s);
     return result < 0 ? result : reduce(s);
+}
+
+/* ---- one that passes ---------------------------------------------------- */
+
+/* Another choice at a place, the default after it. */
+static int
+try_sibling(struct rn__shrinker *s, size_t at, uint32_t choice,
+            const struct rn__record *failing)
+{
+    struct rn__choices prefix = {NULL, 0, 0};
+    struct rn__outcome outcome;
+    if (!copy(&prefix.list, &prefix.room, sizeof *prefix.list, s->choices.list,
+              at + 1))
+        return -ENOMEM;
+    prefix.list[at] = choice;
+    prefix.count = at + 1;
+    struct rn__plan plan = {.strategy = &rn__strategy_preemption,
+                            .prefix = prefix};
+    s->runs++;
+    int error = s->run(s->arg, &plan, &outcome);
+    if (!error && outcome.log.verdict == RN_SIM_PASS &&
+        !rn__contrast_find(failing, &outcome.record, &s->contrast))
+        error = -ENOMEM;
+    free(prefix.list);
+    return error;
+}
+
+int
+rn__shrink_contrast(struct rn__shrinker *s)
+{
+    struct rn__plan plan = {.strategy = &rn__strategy_preemption,
+                            .prefix = s->choices};
+    struct rn__outcome outcome;
+    struct rn__record failing = {NULL, 0};
+    size_t room = 0;
+    s->deadline = rn__os_now() + CONTRAST_TIME;
+    s->runs_most = s->runs + CONTRAST_RUNS;
+    s->records = true;
+    int error = s->run(s->arg, &plan, &outcome);
+    if (error)
+        return error;
+    if (outcome.finding != s->finding)
+        return 0;
+    failing.count = outcome.record.count;
+    if (!copy(&failing.events, &room, sizeof *failing.events,
+              outcome.record.events, failing.count))
+        return -ENOMEM;
+    for (size_t at = s->choices.count; at-- > 0 && !error;)
+        for (uint32_t choice = 0; choice < s->forked[at].n && !error; choice++)
+            if (choice != s->choices.list[at] && !s->contrast.found &&
+                !is_time_up(s))
+                error = try_sibling(s, at, choice, &failing);
+    s->records = false;
+    free((void *)failing.events);
+    return error;
 }
 
 void

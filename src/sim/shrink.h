@@ -12,6 +12,7 @@
 #ifndef RN_SHRINK_H
 #define RN_SHRINK_H
 
+#include "sim/contrast.h"
 #include "sim/strategy.h"
 
 enum {
@@ -23,6 +24,7 @@ enum {
 struct rn__outcome {
     struct rn__log log;
     uint64_t finding; /* which one it is, see rn__finding; 0: it passes */
+    struct rn__record record; /* if it was asked for */
 };
 
 struct rn__shrinker {
@@ -41,11 +43,17 @@ struct rn__shrinker {
     struct rn__words words;
     uint64_t faults, preemptions, deviations, steps; /* of it */
     bool proved; /* none with fewer preemptions has the finding */
+
+    bool records; /* run is asked for the record */
+    struct rn__contrast contrast;
 };
 
 /* Shrink a finding. 0: choices is a schedule that has it. -ENOENT: it does not
  * come again. Or a negative errno of run. */
 int rn__shrink(struct rn__shrinker *s, const struct rn__choices *found);
+/* Then look for a schedule next to it that passes, and for what they differ in.
+ * 0 or a negative errno. */
+int rn__shrink_contrast(struct rn__shrinker *s);
 void rn__shrink_fini(struct rn__shrinker *s);
 /* Whether such a finding can be shrunk: it comes to an end, and is of one
  * schedule. */

@@ -89,9 +89,9 @@ struct rn__world {
 
     struct rn__event *events; /* after so many that were dropped */
     size_t event_count, event_limit, event_room, events_dropped;
-    bool keep_events; /* all; else at least the newest half of
+    bool keep_events;     /* all; else at least the newest half of
                          RN__SIM_EVENTS */
-    bool full;        /* events had to be left out */
+    bool full;            /* events had to be left out */
     struct rn__code code; /* where the sites of events are */
     uint64_t digest;
     char (*names)[RN__SIM_NAME]; /* of ended tasks, by number */

@@ -34,7 +34,7 @@ The line repeats it: the same verdict, the same story, every time.
 
 So does the schedule's seed, if it is of a random walk.
 
-  $ runnel check locks --json --strategy random > walk.json
+  $ runnel check locks --json --strategy random --no-shrink > walk.json
   [1]
   $ runnel replay locks --seed $(json seed < walk.json) --json > seeded.json
   [1]

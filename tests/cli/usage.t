@@ -6,6 +6,7 @@ Without a command: what there is.
     run      run a program for real and print its statistics
     check    search a program's schedules for bugs
     replay   repeat one schedule of a program
+    shrink   make a failing schedule of a program simpler
     trace    print a trace file
     lin      judge a history of operations: is it linearizable?
     doctor   show what this machine offers and lacks
@@ -23,14 +24,15 @@ Without a command: what there is.
 
 Each command explains itself.
 
-  $ for c in run check replay trace lin doctor; do runnel help $c | sed -n 2p; done
+  $ for c in run check replay shrink trace lin doctor; do runnel help $c | sed -n 2p; done
     runnel run - run a program for real and print its statistics
     runnel check - search a program's schedules for bugs
     runnel replay - repeat one schedule of a program
+    runnel shrink - make a failing schedule of a program simpler
     runnel trace - print a trace file
     runnel lin - is a recorded history linearizable?
     runnel doctor - show what this machine offers and lacks
-  $ for c in run check replay trace lin doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
+  $ for c in run check replay shrink trace lin doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
   $ runnel help check
   NAME
     runnel check - search a program's schedules for bugs
@@ -61,6 +63,9 @@ Each command explains itself.
                    (100000)
     --all          go on after a failure and count them; after a failed
                    assertion its schedule, too, goes on to its end
+    --no-shrink    report the failing schedule as it was found; else
+                   (--shrink) a simpler one with the same failure is looked
+                   for, for 2 s at most
     --leaks-ok     tasks that are left waiting at the end are no bug
     --verify       run each schedule twice and compare: finds what differs
                    from run to run though the schedule is the same
@@ -76,8 +81,10 @@ Each command explains itself.
                    distinct, blocked, complete, failing, preemptions (null:
                    not known), within, bound (null: none),
                    estimated (0: no idea), strategy, steps, waiting, faults
-                   (injected), seed (of the reported schedule), digest,
-                   time_ns, seconds, token, repeat, text
+                   (injected), deviations (null: not shrunk), fewest,
+                   shrinking (schedules run for it), contrast, seed (of the
+                   reported schedule), digest, time_ns, seconds, token,
+                   repeat, text
   
   EXIT STATUS
     0 no bug was found, 1 a bug was found, 2 PROG cannot be checked
