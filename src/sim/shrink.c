@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTRAST_RUNS = 1000 };
+enum { CONTRAST_RUNS = 1000, PARTS = 4 };
 #define CONTRAST_TIME (RN_SEC / 2)
 
 /* A schedule as a guide, to be varied. */
@@ -305,10 +305,10 @@ reduce(struct rn__shrinker *s)
     return 0;
 }
 
-/* ---- fewer preemptions -------------------------------------------------- */
+/* ---- fewer preemptions, fewer deviations -------------------------------- */
 
-/* Run all schedules with fewer preemptions than the best so far, those with the
- * fewest first; 1: one was better. */
+/* Run the schedules of a tree search until one is better; 1: one was, -ENODATA:
+ * none is, and there are no more. */
 static int
 search(struct rn__shrinker *s, struct rn__searcher *searcher)
 {
@@ -316,34 +316,29 @@ search(struct rn__shrinker *s, struct rn__searcher *searcher)
         struct rn__plan plan;
         struct rn__outcome outcome;
         enum rn__planned planned = rn__searcher_plan(searcher, i, &plan);
-        s->proved = planned == RN__PLAN_EXHAUSTED;
         if (planned != RN__PLAN_MADE)
-            return s->proved ? 0 : -ENOMEM;
+            return planned == RN__PLAN_EXHAUSTED ? -ENODATA : -ENOMEM;
         s->runs++;
         int result = s->run(s->arg, &plan, &outcome);
         if (result)
             return result;
         rn__searcher_learn(searcher, &plan, &outcome.log);
-        result = judge(s, &outcome);
-        if (result == 0)
-            continue;
-        /* The levels below it have been run. */
-        s->proved = result > 0;
-        return result;
+        if ((result = judge(s, &outcome)) != 0)
+            return result;
     }
     return 0;
 }
 
 static int
-find_fewer(struct rn__shrinker *s)
+search_below(struct rn__shrinker *s, const struct rn__strategy *strategy,
+             uint64_t cost)
 {
+    enum { MOST = 1000 };
     struct rn__searcher searcher;
-    s->proved = s->preemptions == 0;
-    if (s->proved)
-        return 0;
-    uint64_t most = s->preemptions - 1;
-    int error = rn__searcher_open(&searcher, &rn__strategy_preemption,
-                                  most < 1000 ? (uint32_t)most : 1000, 0);
+    if (cost == 0)
+        return -ENODATA;
+    int error = rn__searcher_open(&searcher, strategy,
+                                  cost > MOST ? MOST : (uint32_t)cost - 1, 0);
     if (error)
         return error;
     int result = search(s, &searcher);
@@ -364,27 +359,50 @@ guide_best(struct rn__shrinker *s)
     s->steps++; /* or it would be no better */
     int result = try_plan(s, &plan);
     free(choices.list);
-    return result < 0 ? result : 0;
+    return result < 0 ? result : reduce(s);
+}
+
+/* More of the budget, in parts of PARTS. */
+static void
+spend(struct rn__shrinker *s, rn_time started, unsigned parts)
+{
+    s->deadline = started + RN__SHRINK_SECONDS * RN_SEC / PARTS * parts;
+    s->runs_most = (uint64_t)RN__SHRINK_RUNS / PARTS * parts;
+}
+
+/* Of levels below the one where a better one was found all have been run. */
+static int
+find_fewer(struct rn__shrinker *s)
+{
+    int result = search_below(s, &rn__strategy_preemption, s->preemptions);
+    s->proved = result == 1 || result == -ENODATA;
+    return result == 1 ? guide_best(s) : result;
+}
+
+static int
+find_nearer(struct rn__shrinker *s)
+{
+    int result = search_below(s, &rn__strategy_delay, s->deviations);
+    return result == 1 ? guide_best(s) : result;
 }
 
 int
 rn__shrink(struct rn__shrinker *s, const struct rn__choices *found)
 {
     struct rn__plan plan = {.strategy = &rn__strategy_guide, .prefix = *found};
-    rn_time span = RN__SHRINK_SECONDS * RN_SEC;
-    s->deadline = rn__os_now() + span / 2;
-    s->runs_most = RN__SHRINK_RUNS / 2;
+    rn_time started = rn__os_now();
+    spend(s, started, PARTS / 2);
     int result = try_plan(s, &plan);
     if (result <= 0)
         return result ? result : -ENOENT;
     if ((result = reduce(s)) < 0)
         return result;
-    s->deadline += span / 2;
-    s->runs_most = RN__SHRINK_RUNS;
-    if ((result = find_fewer(s)) <= 0)
+    spend(s, started, PARTS * 3 / 4);
+    if ((result = find_fewer(s)) < 0 && result != -ENODATA)
         return result;
-    result = guide_best(s);
-    return result < 0 ? result : reduce(s);
+    spend(s, started, PARTS);
+    result = find_nearer(s);
+    return result == -ENODATA ? 0 : result;
 }
 
 /* ---- one that passes ---------------------------------------------------- */
