@@ -1,7 +1,8 @@
 /* sim/guide.c - see guide.h. */
-#include "sim/guide.h"
+#include "sim/strategy.h"
 
 #include "sim/fair.h"
+#include "sim/guide.h"
 #include "sim/sim.h"
 
 #include <stdlib.h>
