@@ -158,16 +158,21 @@ TEST(sim_search_does_not_see_the_one_before)
     CHECK_EQ(first.verdict, RN_SIM_PASS);
     some_search(&again);
     check_same(&first, &again);
+    rn_sim_report_fini(&again);
     rn_sim_report found = run_once(&other, run_long, NULL);
     CHECK_EQ(found.verdict, RN_SIM_ASSERT);
     rn_sim_report_fini(&found);
     some_search(&again);
     check_same(&first, &again);
+    rn_sim_report_fini(&again);
     for (int i = 0; i < 20; i++) {
         CHECK_EQ(pthread_create(&thread, NULL, some_search, &there), 0);
         some_search(&again);
         CHECK_EQ(pthread_join(thread, NULL), 0);
         check_same(&first, &again);
         check_same(&first, &there);
+        rn_sim_report_fini(&again);
+        rn_sim_report_fini(&there);
     }
+    rn_sim_report_fini(&first);
 }
