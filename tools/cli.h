@@ -36,6 +36,7 @@ struct command {
 
 extern const struct command cmd_run;
 extern const struct command cmd_check;
+extern const struct command cmd_merge;
 extern const struct command cmd_replay;
 extern const struct command cmd_shrink;
 extern const struct command cmd_trace;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,15 @@ static const char help[] =
     "                   trylock    a free lock cannot be had by a try\n"
     "                   late       timers expire late, up to late_by:1ms\n"
     "                   kill       a task other than main is cancelled\n"
+    "  --shard I/N    run part I of N (1/N to N/N) of the schedules only, of "
+    "a\n"
+    "                 random strategy; see runnel help merge\n"
+    "  --out FILE     write what was run and found, for runnel merge\n"
+    "  --checkpoint FILE\n"
+    "                 write it now and then and at the end, also after "
+    "Ctrl-C\n"
+    "  --resume FILE  go on where that search was (and keep its file up to\n"
+    "                 date, without --checkpoint)\n"
     "  --save FILE    write the trace of the finding to FILE, for runnel "
     "trace\n"
     "  --json         print one JSON object: program, verdict, schedules,\n"
@@ -133,51 +143,45 @@ list_strategies(void)
     return CLI_FINE;
 }
 
-/* What more is known than that nothing was found. */
-static void
-print_extent(const rn_sim_report *r)
-{
-    if (r->complete)
-        printf("These are all schedules there are.\n");
-    else if (r->bound >= 0)
-        printf("All schedules within bound %d were run.\n", r->bound);
-    if (!r->complete && r->estimated > 0)
-        printf("There are about %.3g schedules.\n", r->estimated);
-}
-
-static void
-print_text(const struct search *s, const char *repeat)
-{
-    const rn_sim_report *r = &s->report;
-    if (r->verdict == RN_SIM_PASS)
-        printf("pass: no bug in %" PRIu64 " schedules, %" PRIu64
-               " of them distinct (seed %" PRIu64 ", %.1f s)\n",
-               r->schedules, r->distinct, s->options.seed, r->seconds);
-    else
-        printf("%s: in schedule%s %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
-               rn_sim_verdict_name(r->verdict),
-               r->verdict == RN_SIM_UNSEEN ? "s 1 to" : "", r->schedules,
-               s->options.seed, r->seconds);
-    if (r->verdict == RN_SIM_PASS)
-        print_extent(r);
-    search_print_shrunk(r);
-    if (r->text && r->text[0]) {
-        bool ended = r->text[strlen(r->text) - 1] == '\n';
-        printf("\n%s%s", r->text, ended ? "" : "\n");
-    }
-    if (r->contrast)
-        printf("%s", r->contrast);
-    if (r->verdict != RN_SIM_PASS && repeat)
-        printf("\nTo repeat it:\n%s\n", repeat);
-    if (s->save)
-        printf("The trace is in %s.\n", s->save);
-}
-
 /* It runs each trace once, however many there are. */
 static bool
 ends_by_itself(const char *strategy)
 {
     return strategy && strncmp(strategy, "dpor", 4) == 0;
+}
+
+/* ---- a part of a search -------------------------------------------------- */
+
+static volatile int stop;
+
+static void
+on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+/* Once: who asks again means at once. */
+static void
+stop_on_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static int
+read_shard(const struct cli *cli, const char *text, rn_sim_options *o)
+{
+    int at = 0;
+    if (!text)
+        return 0;
+    if (sscanf(text, "%9u/%9u%n", &o->shard, &o->shards, &at) == 2 &&
+        !text[at] && o->shard >= 1 && o->shard <= o->shards && text[0] >= '0' &&
+        text[0] <= '9')
+        return 0;
+    return cli_fail(cli, "--shard takes 1/N to N/N, not \"%s\"", text);
 }
 
 static int
@@ -189,6 +193,7 @@ check(struct cli *cli, char **argv)
     uint64_t jobs = 0;
     bool schedules_given = false, all = false;
     bool shrink = false, no_shrink = false;
+    const char *shard = NULL;
     rn_sim_options *o = &s.options;
     o->schedules = SCHEDULES_DEFAULT;
     o->seed = SEED_DEFAULT;
@@ -205,14 +210,24 @@ check(struct cli *cli, char **argv)
         {"faults", OPTION_TEXT, &s.faults, 0, 0, NULL},
         {"verify", OPTION_FLAG, &s.verify, 0, 0, NULL},
         {"save", OPTION_TEXT, &s.save, 0, 0, NULL},
+        {"shard", OPTION_TEXT, &shard, 0, 0, NULL},
+        {"out", OPTION_TEXT, &o->out_path, 0, 0, NULL},
+        {"checkpoint", OPTION_TEXT, &o->checkpoint_path, 0, 0, NULL},
+        {"resume", OPTION_TEXT, &o->resume_path, 0, 0, NULL},
         {"all", OPTION_FLAG, &all, 0, 0, NULL},
         {"shrink", OPTION_FLAG, &shrink, 0, 0, NULL},
         {"no-shrink", OPTION_FLAG, &no_shrink, 0, 0, NULL},
         {0},
     };
     int status = cli_parse(cli, argv, options, "PROG");
+    if (!status)
+        status = read_shard(cli, shard, o);
     if (status)
         return status;
+    if (!o->checkpoint_path)
+        o->checkpoint_path = o->resume_path;
+    o->stop = &stop;
+    stop_on_signals();
     if ((o->seconds > 0 || ends_by_itself(o->strategy)) && !schedules_given)
         o->schedules = UINT64_MAX;
     if (shrink && no_shrink)
@@ -233,7 +248,7 @@ check(struct cli *cli, char **argv)
         if (cli->json)
             search_json(&s, repeat);
         else
-            print_text(&s, repeat);
+            search_print(&s, repeat);
         free(repeat);
         status = search_status(&s);
     }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &cmd_run,   &cmd_check, &cmd_replay, &cmd_shrink,
-    &cmd_trace, &cmd_lin,   &cmd_doctor,
+    &cmd_run,    &cmd_check, &cmd_merge, &cmd_replay,
+    &cmd_shrink, &cmd_trace, &cmd_lin,   &cmd_doctor,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -86,7 +86,11 @@ search_run(struct search *s)
     if (path)
         s->options.trace_path = path;
     char **argv = cli_argv(s->program, s->cli->args);
+    char *command = search_command(s);
+    s->options.command = command;
     int e = rn_sim_program(&s->options, argv, &s->report);
+    s->options.command = NULL;
+    free(command);
     free(argv);
     free(path);
     return e < 0 ? explain(s, e) : 0;
@@ -147,19 +151,9 @@ put_token(FILE *out, const struct search *s)
     free(file);
 }
 
-char *
-search_repeat(const struct search *s)
+static void
+put_options(FILE *out, const struct search *s)
 {
-    char *line = NULL;
-    size_t size = 0;
-    FILE *out = s->report.token ? open_memstream(&line, &size) : NULL;
-    if (!out)
-        return NULL;
-    cli_quote(out, s->cli->self);
-    fputs(" replay ", out);
-    cli_quote(out, s->program);
-    fputs(" --token ", out);
-    put_token(out, s);
     if (s->leaks_ok)
         fputs(" --leaks-ok", out);
     if (s->verify)
@@ -176,8 +170,40 @@ search_repeat(const struct search *s)
         putc(' ', out);
         cli_quote(out, *arg);
     }
+}
+
+char *
+search_command(const struct search *s)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    cli_quote(out, s->program);
+    fprintf(out, "\n%" PRIu64 "\n", s->options.seed);
+    put_options(out, s);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+char *
+search_repeat(const struct search *s)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *out = s->report.token ? open_memstream(&line, &size) : NULL;
+    if (!out)
+        return NULL;
+    cli_quote(out, s->cli->self);
+    fputs(" replay ", out);
+    cli_quote(out, s->program);
+    fputs(" --token ", out);
+    put_token(out, s);
+    put_options(out, s);
     return fclose(out) == 0 ? line : NULL;
 }
+
+/* ---- text ---------------------------------------------------------------- */
 
 void
 search_print_shrunk(const rn_sim_report *r)
@@ -192,6 +218,48 @@ search_print_shrunk(const rn_sim_report *r)
                r->fewest ? ", no fewer will do" : ", as far as was looked");
     printf(" (%d choice%s off the default).\n", r->deviations,
            r->deviations == 1 ? "" : "s");
+}
+
+/* What more is known than that nothing was found. */
+static void
+print_extent(const rn_sim_report *r)
+{
+    if (r->complete)
+        printf("These are all schedules there are.\n");
+    else if (r->bound >= 0)
+        printf("All schedules within bound %d were run.\n", r->bound);
+    if (!r->complete && r->estimated > 0)
+        printf("There are about %.3g schedules.\n", r->estimated);
+}
+
+void
+search_print(const struct search *s, const char *repeat)
+{
+    const rn_sim_report *r = &s->report;
+    if (r->verdict == RN_SIM_PASS)
+        printf("pass: no bug in %" PRIu64 " schedules, %" PRIu64
+               " of them distinct (seed %" PRIu64 ", %.1f s)\n",
+               r->schedules, r->distinct, s->options.seed, r->seconds);
+    else
+        printf("%s: in schedule%s %" PRIu64 " (seed %" PRIu64 ", %.1f s)\n",
+               rn_sim_verdict_name(r->verdict),
+               r->verdict == RN_SIM_UNSEEN ? "s 1 to" : "", r->schedules,
+               s->options.seed, r->seconds);
+    if (r->stopped)
+        printf("It was stopped before its end.\n");
+    if (r->verdict == RN_SIM_PASS)
+        print_extent(r);
+    search_print_shrunk(r);
+    if (r->text && r->text[0]) {
+        bool ended = r->text[strlen(r->text) - 1] == '\n';
+        printf("\n%s%s", r->text, ended ? "" : "\n");
+    }
+    if (r->contrast)
+        printf("%s", r->contrast);
+    if (r->verdict != RN_SIM_PASS && repeat)
+        printf("\nTo repeat it:\n%s\n", repeat);
+    if (s->save)
+        printf("The trace is in %s.\n", s->save);
 }
 
 /* ---- JSON ---------------------------------------------------------------- */

@@ -27,8 +27,13 @@ void search_fini(struct search *search);
  * nothing to repeat. A token too long for a line goes to a file. */
 char *search_repeat(const struct search *search);
 
-/* Print what shrinking has come to. */
-void search_print_shrunk(const rn_sim_report *report);
+/* Print what shrinking has come to, and the report as text. */
+void search_print_shrunk(const rn_sim_report *r);
+void search_print(const struct search *search, const char *repeat);
+
+/* What a part keeps of the line that repeats a finding, from malloc: the
+ * program, the search's seed, and what follows the token. */
+char *search_command(const struct search *search);
 
 /* Print the report as one JSON object. */
 void search_json(const struct search *search, const char *repeat);

@@ -105,6 +105,17 @@ typedef struct rn_sim_options {
                              see rn_sim_strategy_name; NULL: "portfolio", of
                              rn_sim_run "random" */
     rn_sim_faults faults; /* to be injected; a token needs the same ones */
+    /* Of rn_sim_program: */
+    uint32_t shard, shards; /* run part 1, 2 .. shards of the search only; what
+                               the parts found is put together by rn_sim_merge;
+                               0: run it all */
+    const char *out_path;   /* write what was done and found to this file */
+    const char *checkpoint_path; /* the same every now and then and at the end,
+                                    so that the search can be resumed */
+    rn_time checkpoint_every;    /* 0: 10 s */
+    const char *resume_path;     /* go on from such a file */
+    const char *command;         /* is kept in the file for rn_sim_merge */
+    const volatile int *stop;    /* ends the search as soon as it is not 0 */
 } rn_sim_options;
 
 /* What a search found. */
@@ -148,6 +159,7 @@ typedef struct rn_sim_report {
     char *contrast;         /* what a schedule next to it that passes does in
                                another order, for a person; NULL: not known */
     uint64_t shrinking;     /* schedules run to shrink it; 0: it was not */
+    int stopped;            /* 1: by options.stop */
 } rn_sim_report;
 
 /* The strategies: the name of one, what it is, and what the number after a ':'
@@ -186,6 +198,17 @@ RN_API int rn_sim_explore(const rn_sim_options *options, rn_task_fn *fn,
  */
 RN_API int rn_sim_program(const rn_sim_options *options, char *const argv[],
                           rn_sim_report *report);
+
+/* Put together what all shards of a search have written to options.out_path:
+ * the report is as if one had run it all.
+ *
+ * paths: of the files, NULL at the end.
+ * command: set to the options.command of the first, to be freed; may be NULL.
+ * Returns: 0. -EINVAL: a file is damaged, or of another search, or one is
+ * missing; report->text says which. -ENOENT and such: one cannot be read.
+ */
+RN_API int rn_sim_merge(char *const paths[], char **command,
+                        rn_sim_report *report);
 
 /* Free what a report holds. */
 RN_API void rn_sim_report_fini(rn_sim_report *report);

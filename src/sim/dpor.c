@@ -478,6 +478,48 @@ learn(struct rn__searcher *s, const struct rn__plan *plan,
     s->complete = is_all(s);
 }
 
+static bool
+save(const struct rn__searcher *s, struct rn__words *words)
+{
+    const struct stack *stack = s->state;
+    if (!rn__words_add(words, (uint64_t)stack->begun | stack->lost << 1))
+        return false;
+    for (size_t i = 0; i < stack->words.count; i++)
+        if (!rn__words_add(words, stack->words.list[i]))
+            return false;
+    return true;
+}
+
+/* Whether these are the words of a plan. */
+static bool
+is_plan(const uint64_t *list, size_t count)
+{
+    size_t i = 1;
+    while (i + 1 < count && list[i + 1] >> HEAD_SHIFT < count - i - 1)
+        i += 2 + (size_t)(list[i + 1] >> HEAD_SHIFT);
+    return i == count;
+}
+
+static bool
+load(struct rn__searcher *s, const uint64_t *list, size_t count)
+{
+    struct stack *stack = s->state;
+    if (count == 0)
+        return false;
+    stack->begun = list[0] & 1;
+    stack->lost = list[0] & 2;
+    for (size_t i = 1; i < count; i++)
+        if (!rn__words_add(&stack->words, list[i]))
+            return false;
+    for (size_t i = count - 1; i > 0;) {
+        size_t length = list[i];
+        if (length >= i || !is_plan(&list[i - length], length))
+            return false;
+        i -= length + 1;
+    }
+    return true;
+}
+
 static void
 close_stack(struct rn__searcher *s)
 {
@@ -495,6 +537,8 @@ const struct rn__strategy rn__strategy_dpor = {
     .bytes = sizeof(struct stack),
     .plan = plan,
     .learn = learn,
+    .save = save,
+    .load = load,
     .close = close_stack,
     .begin = begin,
     .pick = pick,

@@ -158,6 +158,8 @@ end(struct rn__world *world)
 
 const struct rn__strategy rn__strategy_pct = {
     .name = "pct",
+    .by_index = true,
+    .warm = RN__LEARN_MAX + 1,
     .draws = true,
     .summary = "random priorities of tasks, changed at a few random moments",
     .parameter = "orderings that a bug needs, 1 to 8 (3)",

@@ -3,6 +3,8 @@
  */
 #include "sim/strategy.h"
 
+#include "sim/learn.h"
+
 #include <stdlib.h>
 
 /* Whose turn it is, by the index of the schedule. */
@@ -90,6 +92,8 @@ close_members(struct rn__searcher *s)
 
 const struct rn__strategy rn__strategy_portfolio = {
     .name = "portfolio",
+    .by_index = true,
+    .warm = (RN__LEARN_MAX + 1) * TURNS,
     .summary = "surw, pos and pct in turn",
     .bytes = sizeof(struct portfolio),
     .plan = plan,

@@ -70,6 +70,7 @@ pick(struct rn__world *world, const struct rn__fork *fork)
 
 const struct rn__strategy rn__strategy_pos = {
     .name = "pos",
+    .by_index = true,
     .draws = true,
     .summary = "partial order sampling: random priorities of steps",
     .looks = true,

@@ -4,6 +4,7 @@
  * Which finding is reported does not depend on how many servers there are: of
  * all schedules that fail, the one with the smallest index.
  */
+#include "sim/keep.h"
 #include "sim/search.h"
 #include "sim/server_link.h"
 #include "sim/shrink.h"
@@ -36,6 +37,8 @@ struct search {
     char *told_text; /* of a finding that cannot be told again */
     bool out_of_time;
     rn_time started, told;
+    struct rn__keep keep;
+    bool pauses; /* hand nothing out: to be saved once all are back */
 };
 
 /* ---- judging ------------------------------------------------------------ */
@@ -163,8 +166,12 @@ hand_out(struct search *s, struct rn__link *link)
 {
     const rn_sim_options *o = s->options;
     if (s->next >= o->schedules || (s->next > s->found && !keeps_going(s)) ||
-        s->out_of_time || s->exhausted)
+        s->out_of_time || s->exhausted || s->pauses)
         return 0;
+    if (s->options->stop && *s->options->stop) {
+        s->report->stopped = s->out_of_time = true;
+        return 0;
+    }
     enum rn__planned planned =
         rn__searcher_plan(&s->searcher, s->next, &link->plan);
     if (planned == RN__PLAN_FAILED)
@@ -172,7 +179,7 @@ hand_out(struct search *s, struct rn__link *link)
     s->exhausted = planned == RN__PLAN_EXHAUSTED;
     if (planned != RN__PLAN_MADE)
         return 0;
-    s->next++;
+    s->next = rn__keep_next(&s->keep, &s->searcher, s->next + 1);
     rn__link_put(link, &link->plan);
     return rn__link_go(link);
 }
@@ -218,6 +225,18 @@ learn(struct search *s, struct rn__link *link)
     rn__searcher_learn(&s->searcher, &link->plan, &log);
 }
 
+static void
+count(struct search *s, const struct rn__link *link)
+{
+    const struct rn__response *r = &link->shared->response;
+    rn_sim_report *report = s->report;
+    report->schedules++;
+    report->distinct += rn__distinct_add(&s->distinct, r->digest);
+    report->failing += judge(r) != RN_SIM_PASS;
+    if (s->keep.on)
+        rn__sights_add(&s->keep.part.sights, r->digest, link->plan.index);
+}
+
 static int
 take_back(struct search *s, struct rn__link *link)
 {
@@ -226,9 +245,8 @@ take_back(struct search *s, struct rn__link *link)
         return error;
     const struct rn__response *r = &link->shared->response;
     rn_sim_report *report = s->report;
-    report->schedules++;
-    report->distinct += rn__distinct_add(&s->distinct, r->digest);
-    report->failing += judge(r) != RN_SIM_PASS;
+    if (rn__keep_owns(&s->keep, link->plan.index))
+        count(s, link);
     learn(s, link);
     bool better = link->plan.index < s->found;
     if (better && s->options->flags & RN_SIM_VERIFY && r->reported &&
@@ -239,7 +257,100 @@ take_back(struct search *s, struct rn__link *link)
         note_best(s, link, copy_choices(&s->choices, link->shared));
     s->out_of_time =
         !rn__search_goes_on(s->options, s->started, &s->told, report);
+    s->pauses = rn__keep_is_due(&s->keep, s->options);
     return 0;
+}
+
+/* ---- kept in a file ----------------------------------------------------- */
+
+static bool
+is_any_out(const struct search *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->links[i].busy)
+            return true;
+    return false;
+}
+
+/* No schedule is out. */
+static int
+save(struct search *s, const char *path, bool finished)
+{
+    struct rn__part *part = &s->keep.part;
+    struct rn__properties before = part->properties;
+    rn_sim_report report = *s->report;
+    int error;
+    part->next = s->next;
+    part->found = s->found;
+    part->finished = finished;
+    for (int i = 0; i < s->count; i++)
+        rn__properties_merge(&part->properties,
+                             &s->links[i].shared->properties);
+    if (s->found == UINT64_MAX) { /* unseen: for the whole search to say */
+        report.verdict = RN_SIM_PASS;
+        report.text = NULL;
+    }
+    if (s->found != UINT64_MAX && !report.token)
+        report.token = s->listed ? rn__token_write(&s->choices)
+                                 : rn__token_of_seed(report.seed);
+    if (s->found != UINT64_MAX && !report.strategy)
+        report.strategy = rn__strategy_text(s->found_by, s->found_param);
+    error =
+        rn__keep_save(&s->keep, path, &s->searcher, &report, &s->report->text);
+    if (report.token != s->report->token)
+        free(report.token);
+    if (report.strategy != s->report->strategy)
+        free(report.strategy);
+    part->properties = before;
+    return error;
+}
+
+static int
+go_on_saved(struct search *s)
+{
+    s->pauses = false;
+    rn__search_sum_up(&s->searcher, keeps_going(s), s->report);
+    int error = save(s, s->options->checkpoint_path, false);
+    return error ? error : hand_out_all(s);
+}
+
+/* Begin where the file of the options ended. */
+static int
+take_up(struct search *s, char *const argv[])
+{
+    const rn_sim_options *o = s->options;
+    rn_sim_report *report = s->report;
+    const struct rn__part *part = &s->keep.part;
+    char *why = NULL;
+    bool seeded;
+    int error = rn__keep_open(&s->keep, o, &s->searcher, argv, &report->text);
+    if (!error && o->resume_path)
+        error =
+            rn__keep_take(&s->keep, &s->searcher, report, &s->distinct, &why);
+    if (why)
+        report->text = why;
+    if (error || (s->found = part->found) == UINT64_MAX)
+        return error;
+    error = rn__strategy_find(part->report.strategy, NULL, &s->found_by,
+                              &s->found_param, &report->text);
+    if (!error)
+        error =
+            rn__token_read(part->report.token ? part->report.token : "",
+                           &s->choices, &seeded, &report->seed, &report->text);
+    s->listed = !error && !seeded;
+    return error;
+}
+
+/* The search is over and told. */
+static int
+save_end(struct search *s)
+{
+    const rn_sim_options *o = s->options;
+    bool finished = !s->report->stopped;
+    int error = 0;
+    if (o->checkpoint_path)
+        error = save(s, o->checkpoint_path, finished);
+    return !error && o->out_path ? save(s, o->out_path, finished) : error;
 }
 
 static int
@@ -267,6 +378,8 @@ search(struct search *s)
                 (error = hand_out_all(s)) < 0)
                 return error;
         }
+        if (s->pauses && !is_any_out(s) && (error = go_on_saved(s)) < 0)
+            return error;
     } while (busy);
     return 0;
 }
@@ -276,10 +389,10 @@ search(struct search *s)
 static void
 judge_properties(struct search *s)
 {
-    struct rn__properties *first = &s->links[0].shared->properties;
-    for (int i = 1; i < s->count; i++)
-        rn__properties_merge(first, &s->links[i].shared->properties);
-    rn__properties_judge(first, s->report);
+    struct rn__properties all = s->keep.part.properties;
+    for (int i = 0; i < s->count; i++)
+        rn__properties_merge(&all, &s->links[i].shared->properties);
+    rn__properties_judge(&all, s->report);
 }
 
 /* ---- a simpler finding -------------------------------------------------- */
@@ -357,14 +470,15 @@ finish(struct search *s)
         rn__search_sum_up(&s->searcher, keeps_going(s), report);
         report->strategy =
             rn__strategy_text(s->searcher.strategy, s->searcher.param);
-        if (s->options->schedules != 1)
+        if (s->options->schedules != 1 && s->keep.part.shards == 1 &&
+            !report->stopped)
             judge_properties(s);
         return error;
     }
     rn__search_sum_up(&s->searcher, keeps_going(s), report);
     report->strategy = rn__strategy_text(s->found_by, s->found_param);
     /* What other servers ran beyond it does not count. */
-    if (!keeps_going(s))
+    if (!keeps_going(s) && s->keep.part.shards == 1)
         report->schedules = s->found + 1;
     if (report->distinct > report->schedules)
         report->distinct = report->schedules;
@@ -430,6 +544,8 @@ run(struct search *s, char *const argv[])
     error = rn__search_open(&s->searcher, o, single, &s->report->text);
     if (error)
         return error;
+    if ((error = take_up(s, argv)) < 0)
+        return error;
     int wanted = single ? 1 : o->jobs;
     for (; s->count < wanted; s->count++) {
         error = rn__link_open(&s->links[s->count], o, argv, &s->report->text);
@@ -439,8 +555,11 @@ run(struct search *s, char *const argv[])
     }
     if (o->token)
         return repeat(s, seeded, seed);
+    s->next = rn__keep_next(&s->keep, &s->searcher, 0);
     error = search(s);
-    return error ? error : finish(s);
+    if (!error)
+        error = finish(s);
+    return error ? error : save_end(s);
 }
 
 int
@@ -464,6 +583,7 @@ rn_sim_program(const rn_sim_options *options, char *const argv[],
         rn__link_close(&s.links[i]);
     report->seconds = (double)(rn__os_now() - s.started) / 1e9;
     rn__searcher_close(&s.searcher);
+    rn__keep_close(&s.keep);
     free(s.told_text);
     free(s.links);
     free(s.distinct.slots);

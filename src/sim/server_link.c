@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,8 @@ make_shared(struct rn__link *link, const rn_sim_options *options)
     rn_sim_options *o = &link->shared->request.options;
     *o = *options;
     o->token = o->trace_path = o->strategy = NULL;
+    o->out_path = o->checkpoint_path = o->resume_path = o->command = NULL;
+    o->stop = NULL;
     o->progress = NULL;
     o->progress_arg = NULL;
     return 0;
@@ -68,6 +71,8 @@ become(struct rn__link *link, int theirs, char *const argv[])
     /* Until rn_run; what it complains of before that is still to be seen. */
     if (link->shared->request.options.flags & RN_SIM_QUIET && null >= 0)
         dup2(null, STDOUT_FILENO);
+    setpgid(0, 0); /* Ctrl-C is for the searcher, who ends it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     personality(ADDR_NO_RANDOMIZE);
     snprintf(text, sizeof text, "%d,%d", link->memory, theirs);
     setenv(RN__SHARED_ENV, text, 1);

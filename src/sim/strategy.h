@@ -136,13 +136,16 @@ struct rn__strategy {
     const char *summary;   /* in a few words; NULL: it is not for searches */
     const char *parameter; /* what the number after ':' is; NULL: none */
     uint32_t param_min, param_max, param_default;
-    bool looks;   /* pick wants fork->steps */
-    bool draws;   /* pick is random: a fault is drawn by its own odds */
-    bool plain;   /* pick is only rn__world_below of all */
-    bool forked;  /* learn wants log->forked */
-    bool acts;    /* pick, end want world->depend */
-    bool follows; /* pick is asked within the plan's prefix, too */
-    size_t bytes; /* of searcher->state */
+    bool looks;    /* pick wants fork->steps */
+    bool draws;    /* pick is random: a fault is drawn by its own odds */
+    bool plain;    /* pick is only rn__world_below of all */
+    bool forked;   /* learn wants log->forked */
+    bool acts;     /* pick, end want world->depend */
+    bool follows;  /* pick is asked within the plan's prefix, too */
+    bool by_index; /* a plan depends on its index and the logs of the first
+                      schedules only */
+    uint32_t warm; /* so many of them */
+    size_t bytes;  /* of searcher->state */
 
     /* Fill in plan (all 0 but index, seed, param and strategy, which may be
      * changed). The lists it points to must live until it is learnt. */
@@ -150,6 +153,11 @@ struct rn__strategy {
     /* A schedule handed out before has ended; in any order. NULL: no matter. */
     void (*learn)(struct rn__searcher *s, const struct rn__plan *plan,
                   const struct rn__log *log);
+    /* Put down all that plans depend on, while no schedule is out, and take it
+     * from there into a state just opened. false: out of memory; it makes no
+     * sense. NULL: it cannot, or by_index. */
+    bool (*save)(const struct rn__searcher *s, struct rn__words *words);
+    bool (*load)(struct rn__searcher *s, const uint64_t *list, size_t count);
     /* Free what state holds. NULL: nothing. */
     void (*close)(struct rn__searcher *s);
 

@@ -472,6 +472,8 @@ leave(void *state)
 
 const struct rn__strategy rn__strategy_surw = {
     .name = "surw",
+    .by_index = true,
+    .warm = RN__LEARN_MAX + 1,
     .draws = true,
     .summary = "uniform over the orders of the operations on one object",
     .looks = true,

@@ -22,6 +22,7 @@ pick_any(struct rn__world *world, const struct rn__fork *fork)
 
 const struct rn__strategy rn__strategy_random = {
     .name = "random",
+    .by_index = true,
     .draws = true,
     .plain = true,
     .summary = "each choice at random",
@@ -48,6 +49,7 @@ pick_first(struct rn__world *world, const struct rn__fork *fork)
 
 const struct rn__strategy rn__strategy_default = {
     .name = "default",
+    .by_index = true,
     .summary = "one schedule: each task goes on as long as it can",
     .plan = plan_default,
     .pick = pick_first,
