@@ -5,6 +5,7 @@ Without a command: what there is.
   
     run      run a program for real and print its statistics
     check    search a program's schedules for bugs
+    merge    put the shards of a search together
     replay   repeat one schedule of a program
     shrink   make a failing schedule of a program simpler
     trace    print a trace file
@@ -24,15 +25,16 @@ Without a command: what there is.
 
 Each command explains itself.
 
-  $ for c in run check replay shrink trace lin doctor; do runnel help $c | sed -n 2p; done
+  $ for c in run check merge replay shrink trace lin doctor; do runnel help $c | sed -n 2p; done
     runnel run - run a program for real and print its statistics
     runnel check - search a program's schedules for bugs
+    runnel merge - put the shards of a search together
     runnel replay - repeat one schedule of a program
     runnel shrink - make a failing schedule of a program simpler
     runnel trace - print a trace file
     runnel lin - is a recorded history linearizable?
     runnel doctor - show what this machine offers and lacks
-  $ for c in run check replay shrink trace lin doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
+  $ for c in run check merge replay shrink trace lin doctor; do runnel help $c > a; runnel $c --help > b; cmp a b; awk 'length > 80' a; done
   $ runnel help check
   NAME
     runnel check - search a program's schedules for bugs
@@ -76,6 +78,13 @@ Each command explains itself.
                      trylock    a free lock cannot be had by a try
                      late       timers expire late, up to late_by:1ms
                      kill       a task other than main is cancelled
+    --shard I/N    run part I of N (1/N to N/N) of the schedules only, of a
+                   random strategy; see runnel help merge
+    --out FILE     write what was run and found, for runnel merge
+    --checkpoint FILE
+                   write it now and then and at the end, also after Ctrl-C
+    --resume FILE  go on where that search was (and keep its file up to
+                   date, without --checkpoint)
     --save FILE    write the trace of the finding to FILE, for runnel trace
     --json         print one JSON object: program, verdict, schedules,
                    distinct, blocked, complete, failing, preemptions (null:
