@@ -4,6 +4,8 @@
  * Which finding is reported does not depend on how many servers there are: of
  * all schedules that fail, the one with the smallest index.
  */
+#include <runnel/sim.h>
+
 #include "sim/keep.h"
 #include "sim/search.h"
 #include "sim/server_link.h"
