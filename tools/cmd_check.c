@@ -185,6 +185,28 @@ read_shard(const struct cli *cli, const char *text, rn_sim_options *o)
 }
 
 static int
+search_and_print(struct search *s)
+{
+    bool progress = !s->cli->json && isatty(2);
+    s->options.progress = progress ? show_progress : NULL;
+    int status = search_run(s);
+    if (progress)
+        fputs("\r\33[K", stderr);
+    if (status == 0) {
+        bool bug = s->report.verdict != RN_SIM_PASS;
+        char *repeat = bug ? search_repeat(s) : NULL;
+        if (s->cli->json)
+            search_json(s, repeat);
+        else
+            search_print(s, repeat);
+        free(repeat);
+        status = search_status(s);
+    }
+    search_fini(s);
+    return status;
+}
+
+static int
 check(struct cli *cli, char **argv)
 {
     if (argv[0] && strcmp(argv[0], "--list-strategies") == 0 && !argv[1])
@@ -237,23 +259,7 @@ check(struct cli *cli, char **argv)
     if (all)
         o->flags |= RN_SIM_KEEP_GOING;
     o->jobs = jobs ? (int)jobs : cores();
-    bool progress = !cli->json && isatty(2);
-    o->progress = progress ? show_progress : NULL;
-    status = search_run(&s);
-    if (progress)
-        fputs("\r\33[K", stderr);
-    if (status == 0) {
-        bool bug = s.report.verdict != RN_SIM_PASS;
-        char *repeat = bug ? search_repeat(&s) : NULL;
-        if (cli->json)
-            search_json(&s, repeat);
-        else
-            search_print(&s, repeat);
-        free(repeat);
-        status = search_status(&s);
-    }
-    search_fini(&s);
-    return status;
+    return search_and_print(&s);
 }
 
 const struct command cmd_check = {
