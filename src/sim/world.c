@@ -385,6 +385,17 @@ is_calm(const struct rn__world *world)
            !world->harness.count && !world->stuck.count && !world->depend;
 }
 
+static inline void
+announce(struct rn__world *world, uint32_t task, enum rn__kind kind,
+         const struct rn__object *object, uint32_t what, const void *site)
+{
+    rn__record(world, task, kind, what, site);
+    if (!world->pends)
+        return;
+    rn__pend(world, task, kind, object, site);
+    world->pending[task].steps++;
+}
+
 /* A step, whatever is on. */
 __attribute__((noinline)) static void
 step_slowly(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
@@ -402,11 +413,7 @@ step_slowly(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
              what = object ? number(rt, object) : 0;
     rn_time deadline = rt->step_deadline;
     rt->step_deadline = RN_NEVER;
-    rn__record(world, task, kind, what, site);
-    if (world->pends) {
-        rn__pend(world, task, kind, object, site);
-        world->pending[task].steps++;
-    }
+    announce(world, task, kind, object, what, site);
     if (kind == RN__END)
         task_ends(world, self);
     count_step(world, site);
@@ -447,9 +454,7 @@ step(struct rn__rt *rt, enum rn__kind kind, struct rn__object *object,
         return;
     }
     uint32_t task = rn__task_number(self);
-    rn__record(world, task, kind, object ? number(rt, object) : 0, site);
-    if (world->pends)
-        rn__pend(world, task, kind, object, site);
+    announce(world, task, kind, object, object ? number(rt, object) : 0, site);
     if (kind == RN__END)
         task_ends(world, self);
     world->steps++;
