@@ -326,10 +326,12 @@ TEST(lin_tells_its_progress)
     rn_lin_history *h = hard_history(20);
     rn_lin_report r;
     /* until it takes long enough, however fast the machine is */
-    for (o.max_bytes = (size_t)64 << 20; calls == 0; o.max_bytes *= 2) {
+    o.max_bytes = (size_t)64 << 20;
+    do {
         CHECK_EQ(rn_lin_check(h, rn_lin_model_find("queue"), &o, &r), 0);
         rn_lin_report_fini(&r);
-    }
+        o.max_bytes *= 2;
+    } while (calls == 0);
     rn_lin_history_free(h);
 }
 

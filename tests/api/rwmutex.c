@@ -561,11 +561,13 @@ SIM_FINDS_TEXT(rwmutex_crossed_locks_are_a_cycle, RN_SIM_DEADLOCK,
                "wait-for cycle|to read rwmutex|to write rwmutex|held by")
 {
     struct crossed c = {RN_RWMUTEX_INIT, RN_RWMUTEX_INIT};
+    rn_scope *s = open_scope(RN_NEVER);
     go(lock_b_then_a, &c);
     write_lock(&c.a);
     write_lock(&c.b);
     rn_rwmutex_unlock(&c.b);
     rn_rwmutex_unlock(&c.a);
+    CHECK_EQ(rn_scope_close(s), 0);
 }
 
 #define OUTSIDE(name, call)                                                  \
