@@ -230,7 +230,7 @@ rn__world_trace(struct rn__world *world, const char *path, const char *token)
                               count,
                               rn_sim_verdict_name(world->verdict),
                               token ? token : "",
-                              world->plan->seed,
+                              world->seed,
                               world->digest};
     int error = rn__trace_write(&trace, path);
     free(names);

@@ -53,8 +53,9 @@ struct rn__world {
     bool has_pool;            /* of stacks */
 
     /* How to choose: by the plan's prefix, then by its strategy. */
-    const struct rn__plan *plan;
-    struct rn__plan own_plan; /* of rn__world_begin */
+    const struct rn__plan *plan; /* until the schedule is over */
+    uint64_t seed;               /* its */
+    struct rn__plan own_plan;    /* of rn__world_begin */
     uint64_t prng;
     struct rn__state states[RN__STRATEGIES_MAX]; /* by strategy */
     struct rn__choices choices;                  /* made in this schedule */

@@ -632,7 +632,7 @@ void
 rn__world_plan(struct rn__world *world, const struct rn__plan *plan)
 {
     world->plan = plan;
-    world->prng = plan->seed;
+    world->prng = world->seed = plan->seed;
     world->words.count = 0;
     world->watch = NULL;
     world->run_number++;
