@@ -364,7 +364,7 @@ fewest_preemptions(const struct rn__world *world)
                   world->verdict != RN_SIM_PASS;
     if (!counts && world->plan->param == NO_BOUND)
         return 0;
-    return (uint64_t)(rn__preemptions(world->depend) + 1);
+    return (uint64_t)rn__preemptions(world->depend) + 1;
 }
 
 static void
