@@ -54,7 +54,7 @@ rn__step_by_slow(enum rn__kind kind, struct rn__object *object,
                  const void *site, int64_t deadline)
 {
     struct rn__rt *rt = rn__rt_self();
-    if (rt)
+    if (rt && rt->env) /* of one thread; delays have many, and no use for it */
         rt->step_deadline = deadline;
     rn__step_slow(kind, object, site);
 }
