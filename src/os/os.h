@@ -214,8 +214,8 @@ int rn__os_backtrace(void **frames, int max);
 
 /* Describe code addresses (return addresses: the call before is meant), each
  * as "function file.c:line" or, without debug information, "function+0x12
- * (module)". Runs the addr2line command once for all if it is there. out[i]
- * holds RN__SYMBOL_MAX bytes. Never fails; not fast; allocates. */
+ * (module)". Runs the addr2line command once for all that it has not told yet,
+ * if it is there. out[i] holds RN__SYMBOL_MAX bytes. Never fails; not fast. */
 #define RN__SYMBOL_MAX 160
 void rn__os_symbols(void *const *addresses, int count,
                     char (*out)[RN__SYMBOL_MAX]);

@@ -1,8 +1,9 @@
 /* os/symbol.c - backtraces, and names for code addresses.
  *
  * Names come from the addr2line command, run once a module for all addresses
- * in it, because reading debug information is a library of its own. Without
- * the command, or if it cannot be run, the dynamic symbols must do.
+ * in it, because reading debug information is a library of its own; its
+ * answers are kept, for it reads all of that each time. Without the command,
+ * or if it cannot be run, the dynamic symbols must do.
  *
  * This runs in handlers for faults, also when the heap is broken and on small
  * stacks: no malloc (so no posix_spawn, whose file actions need it), no large
@@ -19,6 +20,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -176,6 +178,49 @@ read_line(struct scratch *scratch, int fd, char *line, size_t bytes)
     return true;
 }
 
+/* ---- what was asked before ---------------------------------------------- */
+
+/* Answers about the main program, whose addresses never change; a later one
+ * takes the place of one with the same slot. The flag guards them: who finds
+ * it set, a fault within or another thread, does without. */
+#define KNOWN 1024
+static struct {
+    const void *address;
+    char text[RN__SYMBOL_MAX];
+} known[KNOWN];
+static atomic_flag known_taken = ATOMIC_FLAG_INIT;
+
+static size_t
+known_slot(const void *address)
+{
+    return ((uintptr_t)address * 0x9E3779B97F4A7C15u >> 32) % KNOWN;
+}
+
+static bool
+recall(const void *address, char *out)
+{
+    /* acquire: what the last one who held it wrote; pairs with the clears */
+    if (atomic_flag_test_and_set_explicit(&known_taken, memory_order_acquire))
+        return false;
+    size_t slot = known_slot(address);
+    bool found = address != NULL && known[slot].address == address;
+    if (found)
+        memcpy(out, known[slot].text, RN__SYMBOL_MAX);
+    atomic_flag_clear_explicit(&known_taken, memory_order_release);
+    return found;
+}
+
+static void
+remember(const void *address, const char *text)
+{
+    if (atomic_flag_test_and_set_explicit(&known_taken, memory_order_acquire))
+        return;
+    size_t slot = known_slot(address);
+    known[slot].address = address;
+    memcpy(known[slot].text, text, RN__SYMBOL_MAX);
+    atomic_flag_clear_explicit(&known_taken, memory_order_release);
+}
+
 /* ---- texts -------------------------------------------------------------- */
 
 /* From what the program itself knows. */
@@ -197,14 +242,15 @@ describe_plainly(const void *address, const struct module *module,
                  (size_t)(at - module->bias), file);
 }
 
-/* From a pair of lines: the function, and the file with the line. */
-static void
+/* From a pair of lines: the function, and the file with the line. False: the
+ * command does not know it. */
+static bool
 describe_fully(struct scratch *scratch, const char *module, char *out)
 {
     const char *function = scratch->function;
     char *file = scratch->file;
     if (function[0] == '\0' || strcmp(function, "??") == 0)
-        return;
+        return false;
     char *remark = strstr(file, " (");
     if (remark != NULL)
         *remark = '\0';
@@ -215,11 +261,13 @@ describe_fully(struct scratch *scratch, const char *module, char *out)
     else if (strncmp(out, function, length) != 0 || out[length] != '+')
         snprintf(out, RN__SYMBOL_MAX, "%.*s (%.40s)", NAME_MAX_SHOWN, function,
                  short_name(module));
+    return true;
 }
 
 /* Run the command for the batch. False: it cannot be run, and never will. */
 static bool
-ask_command(struct scratch *scratch, char *path, char (*out)[RN__SYMBOL_MAX])
+ask_command(struct scratch *scratch, const struct module *module,
+            void *const *addresses, char (*out)[RN__SYMBOL_MAX])
 {
     static const char *const fixed[] = {"addr2line", "-f", "-C", "-e"};
     int fds[2];
@@ -227,7 +275,7 @@ ask_command(struct scratch *scratch, char *path, char (*out)[RN__SYMBOL_MAX])
     int n = 0;
     for (; n < 4; n++)
         scratch->argv[n] = (char *)(uintptr_t)fixed[n];
-    scratch->argv[n++] = path;
+    scratch->argv[n++] = (char *)(uintptr_t)module->path;
     for (int i = 0; i < scratch->count; i++)
         scratch->argv[n++] = scratch->texts[i];
     scratch->argv[n] = NULL;
@@ -241,7 +289,10 @@ ask_command(struct scratch *scratch, char *path, char (*out)[RN__SYMBOL_MAX])
                        sizeof scratch->function) ||
             !read_line(scratch, fds[0], scratch->file, sizeof scratch->file))
             break;
-        describe_fully(scratch, path, out[scratch->index[i]]);
+        int which = scratch->index[i];
+        if (describe_fully(scratch, module->path, out[which]) &&
+            module->is_main)
+            remember(addresses[which], out[which]);
     }
     close(fds[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -270,33 +321,58 @@ collect(struct scratch *scratch, void *const *addresses, int i, int count,
     }
 }
 
+/* The module of a call, and of the main program the path as well. */
+static struct module
+module_of(const void *address, const char *main_file)
+{
+    struct module module = find_module((uintptr_t)address - 1);
+    if (module.is_main)
+        module.path = main_file;
+    return module;
+}
+
+/* Of the addresses those that are not done. */
+static void
+describe_all(struct scratch *scratch, void *const *addresses, int count,
+             char (*out)[RN__SYMBOL_MAX], uint8_t *done)
+{
+    bool ask = true;
+    const char *main_file = main_path(scratch);
+    for (int i = 0; i < count; i++) {
+        struct module module = module_of(addresses[i], main_file);
+        if (!done[i])
+            describe_plainly(addresses[i], &module,
+                             module.found ? short_name(module.path) : "",
+                             out[i]);
+    }
+    for (int i = 0; i < count && ask; i++) {
+        struct module module = module_of(addresses[i], main_file);
+        if (done[i] || !module.found)
+            continue;
+        collect(scratch, addresses, i, count, done);
+        ask = ask_command(scratch, &module, addresses, out);
+    }
+}
+
 void
 rn__os_symbols(void *const *addresses, int count, char (*out)[RN__SYMBOL_MAX])
 {
-    bool ask = true;
+    int first = 0; /* that is not known */
+    while (first < count && recall(addresses[first], out[first]))
+        first++;
+    if (first == count)
+        return;
     size_t bytes = sizeof(struct scratch) + (size_t)count;
     struct scratch *scratch = rn__os_map(bytes);
     if (scratch == NULL) {
-        for (int i = 0; i < count; i++)
+        for (int i = first; i < count; i++)
             snprintf(out[i], RN__SYMBOL_MAX, "%p", addresses[i]);
         return;
     }
     uint8_t *done = (uint8_t *)(scratch + 1);
-    const char *main_file = main_path(scratch);
-    for (int i = 0; i < count; i++) {
-        struct module module = find_module((uintptr_t)addresses[i] - 1);
-        const char *path = module.is_main ? main_file : module.path;
-        describe_plainly(addresses[i], &module,
-                         module.found ? short_name(path) : "", out[i]);
-    }
-    for (int i = 0; i < count && ask; i++) {
-        struct module module = find_module((uintptr_t)addresses[i] - 1);
-        if (done[i] || !module.found)
-            continue;
-        const char *path = module.is_main ? main_file : module.path;
-        collect(scratch, addresses, i, count, done);
-        ask = ask_command(scratch, (char *)(uintptr_t)path, out);
-    }
+    for (int i = 0; i < count; i++)
+        done[i] = i < first || recall(addresses[i], out[i]);
+    describe_all(scratch, addresses, count, out, done);
     rn__os_unmap(scratch, bytes);
 }
 

@@ -105,6 +105,25 @@ TEST(symbol_many_at_once)
                                          : "0x");
 }
 
+/* Without the command, so these are answers it gave before. */
+TEST(symbol_asked_again_is_known)
+{
+    caller_of_innermost();
+    if (!command_works())
+        test_skip("addr2line is not installed");
+    rn__os_symbols(frames, 2, names);
+    char before[2][RN__SYMBOL_MAX];
+    memcpy(before, names, sizeof before);
+    CHECK_EQ(setenv("PATH", "/nowhere", 1), 0);
+    void *mixed[] = {frames[1], after(innermost), frames[0]};
+    rn__os_symbols(mixed, 3, names);
+    CHECK_STR(names[0], before[1]);
+    CHECK(!strstr(names[1], "os_symbol.c"));
+    CHECK_STR(names[2], before[0]);
+    rn__os_symbols(mixed, 1, names);
+    CHECK_STR(names[0], before[1]);
+}
+
 static int
 open_files(void)
 {
@@ -121,8 +140,11 @@ TEST(symbol_leaks_no_files)
 {
     caller_of_innermost();
     int files = open_files();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        void *next = (char *)after(innermost) + i; /* not known yet */
         rn__os_symbols(frames, count, names);
+        rn__os_symbols(&next, 1, names);
+    }
     CHECK_EQ(open_files(), files);
 }
 
