@@ -1,7 +1,8 @@
 /* test.c - runs the registered tests, one child process each, and prints TAP.
  *
  *     tests [FILTER...]        run those whose name has the text or fits the
- *                              glob; a full name means that test only
+ *                              glob; a full name means that test only; with !
+ *                              before it: but not those
  *     tests --list [FILTER...]
  *     tests --in-place NAME    in this process, for a debugger
  *
@@ -225,14 +226,32 @@ find(const char *name)
     return NULL;
 }
 
-static bool
-is_chosen(const struct test *test, char **filters)
+/* Of those that it fits. */
+static void
+apply_filter(const char *filter)
 {
+    bool choose = filter[0] != '!';
+    filter += !choose;
+    struct test *exact = find(filter);
+    for (struct test *t = first; t; t = t->next)
+        if (exact ? t == exact
+                  : strstr(t->name, filter) || !fnmatch(filter, t->name, 0))
+            t->chosen = choose;
+}
+
+/* Who names only what it does not want wants the rest. */
+static void
+choose(char **filters)
+{
+    bool all = true;
     for (char **f = filters; *f; f++)
-        if (find(*f) ? find(*f) == test
-                     : strstr(test->name, *f) || !fnmatch(*f, test->name, 0))
-            return true;
-    return !*filters;
+        all = all && **f == '!';
+    for (struct test *t = first; t; t = t->next)
+        t->chosen = all;
+    for (int unwanted = 0; unwanted < 2; unwanted++)
+        for (char **f = filters; *f; f++)
+            if ((**f == '!') == unwanted)
+                apply_filter(*f);
 }
 
 enum { PASSED, FAILED, SKIPPED };
@@ -257,14 +276,14 @@ run_one(const struct test *test, int number)
 }
 
 static int
-run_all(char **filters)
+run_all(void)
 {
     int counts[3] = {0}, all = 0, number = 0;
     for (struct test *t = first; t; t = t->next)
-        all += is_chosen(t, filters);
+        all += t->chosen;
     printf("1..%d\n", all);
     for (struct test *t = first; t; t = t->next)
-        if (is_chosen(t, filters))
+        if (t->chosen)
             counts[run_one(t, ++number)]++;
     printf("%d passed, %d failed", counts[PASSED], counts[FAILED]);
     printf(counts[SKIPPED] ? ", %d skipped\n" : "\n", counts[SKIPPED]);
@@ -278,12 +297,13 @@ main(int argc, char **argv)
     sigemptyset(&sigchld);
     sigaddset(&sigchld, SIGCHLD);
     bool list = argc > 1 && !strcmp(argv[1], "--list");
+    choose(argv + 1 + list);
     for (struct test *t = first; t; t = t->next) {
         if (find(t->name) != t) {
             fprintf(stderr, "two tests are named %s\n", t->name);
             return 2;
         }
-        if (list && is_chosen(t, argv + 2))
+        if (list && t->chosen)
             puts(t->name);
     }
     if (list)
@@ -293,7 +313,7 @@ main(int argc, char **argv)
         return 0;
     }
     if (argc < 2 || argv[1][0] != '-')
-        return run_all(argv + 1);
+        return run_all();
     fprintf(stderr, "usage: tests [--list] [FILTER...] | --in-place NAME\n");
     return 2;
 }

@@ -35,6 +35,7 @@ struct test {
     const char *text; /* for the world */
     const char *dies; /* text it must die with; "a|b": both; NULL: must not */
     int status;       /* how it must die: exit status, -signal, 0: any way */
+    bool chosen;      /* to be run or listed */
     struct test *next;
 };
 
